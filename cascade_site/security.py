@@ -1,0 +1,62 @@
+"""What every response and every body obeys: the content policy of our pages, and limits on size."""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "img-src 'self' data:",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+
+
+class ContentSecurityPolicyMiddleware:
+    """One policy for pages, admin and API: nothing from elsewhere, nothing inline."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+        return response
+
+
+def body_limit_bytes(method: str, path: str) -> int:
+    """The largest body a route takes, by its path."""
+    if method == "POST" and path == "/api/traces":
+        return settings.CASCADE_MAX_UPLOAD_BYTES + 64 * 1024  # the multipart frame around the file
+    if path.startswith("/traces/") and method == "POST":
+        return settings.CASCADE_MAX_UPLOAD_BYTES + 64 * 1024
+    if path.startswith("/api/traces/") and method == "PATCH":
+        return settings.CASCADE_MAX_FILE_BYTES + 64 * 1024
+    if method == "PUT":
+        return settings.CASCADE_MAX_FILE_BYTES
+    return settings.CASCADE_MAX_JSON_BYTES
+
+
+class BodyLimitMiddleware:
+    """413 by the announced length, before anything reads the body."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        limit_bytes = body_limit_bytes(request.method or "", request.path)
+        announced = request.META.get("CONTENT_LENGTH") or "0"
+        if announced.isdigit() and int(announced) > limit_bytes:
+            detail = f"The body has {int(announced)} bytes; this route takes at most {limit_bytes}."
+            if request.path.startswith("/api/"):
+                return JsonResponse({"detail": detail}, status=413)
+            return HttpResponse(detail, status=413, content_type="text/plain; charset=utf-8")
+        return self.get_response(request)
