@@ -1,0 +1,107 @@
+"""Runs: one trace on a set of GPU configs. A run's state follows from its sims."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import models, transaction
+from django.db.models import Prefetch
+from django.utils import timezone
+
+from cascade_site import ids
+from traces.models import Trace
+
+if TYPE_CHECKING:
+    from sims.models import Sim
+
+
+class RunStatus(models.TextChoices):
+    QUEUED = "queued"
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+ENDED = frozenset({RunStatus.FINISHED, RunStatus.FAILED, RunStatus.CANCELLED})
+
+
+def status_from(sim_statuses: list[str]) -> str:
+    """A run's status by the statuses of its sims (the contract's rule)."""
+    if any(status not in ENDED for status in sim_statuses):
+        return RunStatus.RUNNING if any(status != RunStatus.QUEUED for status in sim_statuses) else RunStatus.QUEUED
+    for status in (RunStatus.FAILED, RunStatus.CANCELLED):
+        if status in sim_statuses:
+            return status
+    return RunStatus.FINISHED
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    def newest_first(self) -> "RunQuerySet":
+        return self.order_by("-created_at", "-id")
+
+    def with_sims(self) -> "RunQuerySet":
+        """Each run with its sims in the order they were asked for; the heavy columns stay in the database."""
+        from sims.models import Sim
+
+        return self.prefetch_related(Prefetch("sims", Sim.objects.light().order_by("position")))
+
+
+class Run(models.Model):
+    """One launch of sims for a trace."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=ids.run_id)
+    name = models.CharField(max_length=200, null=True, blank=True)
+    trace = models.ForeignKey(Trace, on_delete=models.PROTECT, related_name="runs")
+    simulator = models.CharField(max_length=10)
+    status = models.CharField(max_length=10, choices=RunStatus.choices, default=RunStatus.QUEUED, db_index=True)
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    request = models.JSONField(default=dict, help_text="The body of the request that made the run.")
+    idempotency_key = models.CharField(max_length=255, null=True, blank=True, unique=True)
+
+    objects = RunQuerySet.as_manager()
+
+    if TYPE_CHECKING:
+        sims: "models.Manager[Sim]"
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.id
+
+    @property
+    def kernels_done(self) -> int:
+        return sum(sim.kernels_done for sim in self.sims.all())
+
+    @property
+    def kernels_total(self) -> int:
+        return sum(sim.kernels_total or 0 for sim in self.sims.all())
+
+    @transaction.atomic
+    def follow_sims(self) -> bool:
+        """Bring the status up to what the sims say; True if this call ended the run.
+
+        Callers hold the lock of the sim they changed. The run's own lock makes the last two sims, ending at the same
+        time in two processes, see each other: without it both would read the other as still running.
+        """
+        run = Run.objects.select_for_update().get(pk=self.pk)
+        sims: list[dict[str, Any]] = list(run.sims.values("status", "started_at"))
+        status = status_from([sim["status"] for sim in sims])
+        ended_now = status in ENDED and run.status not in ENDED
+        started = [sim["started_at"] for sim in sims if sim["started_at"]]
+        self.status = status
+        self.started_at = min(started) if started else None
+        if status not in ENDED:
+            self.finished_at = None
+        elif ended_now or run.finished_at is None:
+            self.finished_at = timezone.now()
+        else:
+            self.finished_at = run.finished_at
+        self.save(update_fields=["status", "started_at", "finished_at"])
+        return ended_now
+
+    def cancel(self) -> None:
+        """Ask every unfinished sim to stop. A run that has ended stays as it is."""
+        for sim in self.sims.all():
+            sim.request_stop()

@@ -1,0 +1,18 @@
+from typing import Any
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+def _sync_gpu_configs(sender: AppConfig, **kwargs: Any) -> None:
+    from sims.models import GpuConfig
+
+    GpuConfig.objects.sync_from_files()
+
+
+class SimsConfig(AppConfig):
+    name = "sims"
+
+    def ready(self) -> None:
+        # A migrated database always knows the shipped configs and those of CASCADE_ACCELSIM_CONFIGS.
+        post_migrate.connect(_sync_gpu_configs, sender=self)

@@ -1,0 +1,8 @@
+"""GPU configs, sims and what they leave behind. The sim's state machine is in ``sim.py``, as locked methods."""
+
+from sims.models.gpu_config import GpuConfig
+from sims.models.log import LogSegment, LogState
+from sims.models.results import SimFile, SimKernel, StepTimeline
+from sims.models.sim import Sim, SimStatus
+
+__all__ = ["GpuConfig", "LogSegment", "LogState", "Sim", "SimFile", "SimKernel", "SimStatus", "StepTimeline"]

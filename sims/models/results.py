@@ -1,0 +1,155 @@
+"""What a sim leaves behind: per-kernel statistics, and output files."""
+
+import json
+import zlib
+from typing import TYPE_CHECKING
+
+from django.db import models
+from django.utils import timezone
+
+from sims.models.sim import Sim
+
+if TYPE_CHECKING:
+    from sims.statlog import KernelBlock
+
+
+class SimKernelQuerySet(models.QuerySet["SimKernel"]):
+    def light(self) -> "SimKernelQuerySet":
+        """Without the full stats maps, which are most of a row."""
+        return self.defer("stats_packed")
+
+    def keep(self, sim: Sim, blocks: "list[KernelBlock]") -> "list[SimKernel]":
+        """Store finished stats blocks, replacing an earlier attempt's result of the same kernel."""
+        rows = []
+        taken = sim.kernels.filter(attempt=sim.attempt).count() if blocks else 0
+        for number, block in enumerate(blocks, start=taken + 1):
+            rows.append(SimKernel.from_block(sim, block, number))
+        return self.bulk_create(
+            rows,
+            batch_size=100,
+            update_conflicts=True,
+            unique_fields=["sim", "index"],
+            update_fields=SimKernel.RESULT_FIELDS,
+        )
+
+
+class SimKernel(models.Model):
+    """One kernel as simulated. ``index`` is the trace's, counted from 1 in launch order."""
+
+    RESULT_FIELDS = [
+        "attempt",
+        "launch_uid",
+        "name",
+        "stream",
+        "cycles",
+        "launch_cycles",
+        "instructions",
+        "ipc",
+        "simulated_ns",
+        "occupancy",
+        "l1_hit_rate",
+        "l2_hit_rate",
+        "dram_bytes",
+        "source",
+        "stats_packed",
+    ]
+
+    sim = models.ForeignKey(Sim, on_delete=models.CASCADE, related_name="kernels")
+    index = models.PositiveIntegerField()
+    attempt = models.PositiveIntegerField(default=1)
+    launch_uid = models.BigIntegerField(null=True)
+    name = models.TextField()
+    stream = models.DecimalField(max_digits=20, decimal_places=0, null=True)
+    cycles = models.BigIntegerField(null=True)
+    launch_cycles = models.BigIntegerField(null=True)
+    instructions = models.BigIntegerField(null=True)
+    ipc = models.FloatField(null=True)
+    simulated_ns = models.FloatField(null=True)
+    occupancy = models.FloatField(null=True)
+    l1_hit_rate = models.FloatField(null=True)
+    l2_hit_rate = models.FloatField(null=True)
+    dram_bytes = models.BigIntegerField(null=True)
+    source = models.CharField(max_length=40, default="simulated")
+    stats_packed = models.BinaryField(default=b"")
+
+    objects = SimKernelQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["sim", "index"]
+        constraints = [models.UniqueConstraint(fields=["sim", "index"], name="one_result_per_kernel")]
+
+    def __str__(self) -> str:
+        return f"{self.sim_id} #{self.index}"
+
+    @property
+    def stats(self) -> dict[str, float]:
+        """Every statistic of the kernel by its name in the log."""
+        return dict(json.loads(zlib.decompress(self.stats_packed))) if self.stats_packed else {}
+
+    @staticmethod
+    def pack(stats: dict[str, float]) -> bytes:
+        """2,000 names and numbers shrink about tenfold, and no query looks into them."""
+        return zlib.compress(json.dumps(stats, allow_nan=False, separators=(",", ":")).encode(), 6)
+
+    @classmethod
+    def from_block(cls, sim: Sim, block: "KernelBlock", number: int) -> "SimKernel":
+        """A row for the ``number``-th block of the log (from 1), placed in the trace by its launch number.
+
+        Kernels may end out of order, so the launch number counts where the log has a plausible one.
+        """
+        launch = block.launch_uid if block.launch_uid else number
+        chosen: list[int] = sim.kernel_indices
+        index = chosen[launch - 1] if 0 < launch <= len(chosen) else launch
+        launch_cycles = min(int(sim.config.get("launch_latency_cycles") or 0), block.cycles or 0)
+        if block.launch_cycles is not None:
+            launch_cycles = min(block.launch_cycles, block.cycles or 0)
+        simulated_ns = None
+        if block.cycles is not None:
+            simulated_ns = (block.cycles - launch_cycles) * 1e3 / sim.core_clock_mhz
+        return cls(
+            sim=sim,
+            index=index,
+            attempt=sim.attempt,
+            launch_uid=block.launch_uid,
+            name=block.name,
+            stream=block.stream,
+            cycles=block.cycles,
+            launch_cycles=launch_cycles,
+            instructions=block.instructions,
+            ipc=block.ipc,
+            simulated_ns=simulated_ns,
+            occupancy=block.occupancy,
+            l1_hit_rate=block.l1_hit_rate,
+            l2_hit_rate=block.l2_hit_rate,
+            dram_bytes=block.dram_bytes,
+            source=block.source,
+            stats_packed=cls.pack(block.stats),
+        )
+
+
+class SimFile(models.Model):
+    """An output file of a sim. The row appears only when its bytes are in storage under ``key`` and match ``sha256``."""
+
+    sim = models.ForeignKey(Sim, on_delete=models.CASCADE, related_name="files")
+    name = models.CharField(max_length=200)
+    size_bytes = models.BigIntegerField()
+    sha256 = models.CharField(max_length=64)
+    content_type = models.CharField(max_length=100)
+    uploaded_at = models.DateTimeField(default=timezone.now)
+    key = models.CharField(max_length=400)
+
+    class Meta:
+        ordering = ["sim", "name"]
+        constraints = [models.UniqueConstraint(fields=["sim", "name"], name="one_file_per_name")]
+
+    def __str__(self) -> str:
+        return f"{self.sim_id}/{self.name}"
+
+
+class StepTimeline(models.Model):
+    """The predicted timeline that a sim's runner posted, and its comparison with the real one."""
+
+    sim = models.OneToOneField(Sim, on_delete=models.CASCADE, primary_key=True, related_name="step_timeline")
+    timeline = models.JSONField()
+    comparison = models.JSONField()
+    posted_at = models.DateTimeField(default=timezone.now)

@@ -1,0 +1,298 @@
+"""One simulation: a trace on a GPU config, by one simulator, and the states it goes through.
+
+    queued -> starting -> running -> finished | failed | cancelled
+
+Every change is a method that takes the row lock, checks the state it finds there, writes, and publishes its event in the
+same transaction. Ended states are final. ``attempt`` is the fencing token: it rises when a sim is queued again, and whoever
+writes under an older one is told to stop and changes nothing.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from cascade_site import ids
+from runs.models import Run
+
+if TYPE_CHECKING:
+    from sims.models.results import SimFile, SimKernel
+
+
+class SimStatus(models.TextChoices):
+    QUEUED = "queued"
+    STARTING = "starting"
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+ENDED = frozenset({SimStatus.FINISHED, SimStatus.FAILED, SimStatus.CANCELLED})
+STARTED = frozenset({SimStatus.STARTING, SimStatus.RUNNING})
+_ORDER = {SimStatus.QUEUED: 0, SimStatus.STARTING: 1, SimStatus.RUNNING: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a runner says in one heartbeat; None means it says nothing of that."""
+
+    state: str
+    attempt: int | None = None
+    kernels_done: int | None = None
+    kernels_total: int | None = None
+    worker: str | None = None
+    detail: str | None = None
+
+
+class SimQuerySet(models.QuerySet["Sim"]):
+    def light(self) -> "SimQuerySet":
+        """Without the columns that only one sim's own page reads."""
+        return self.defer("config")
+
+    def unfinished(self) -> "SimQuerySet":
+        return self.exclude(status__in=ENDED)
+
+    def lost(self, now: datetime) -> "SimQuerySet":
+        """Started sims whose lease has run out: nobody has heard of their runner in time."""
+        return self.filter(status__in=STARTED, lease_expires_at__lt=now)
+
+    def undelivered(self, now: datetime, patience: timedelta) -> "SimQuerySet":
+        """Queued sims whose task was last sent so long ago that the broker may have lost it."""
+        return self.filter(status=SimStatus.QUEUED).filter(
+            Q(dispatched_at__isnull=True) | Q(dispatched_at__lt=now - patience)
+        )
+
+    def claim(self, sim_id: str, worker: str) -> int | None:
+        """Take a queued sim for one worker: its attempt number, or None where another was first.
+
+        The conditional UPDATE decides between any number of workers that were handed the same task.
+        """
+        now = timezone.now()
+        with transaction.atomic():
+            taken = self.filter(pk=sim_id, status=SimStatus.QUEUED, stop_requested=False).update(
+                status=SimStatus.STARTING,
+                worker=worker,
+                started_at=now,
+                heartbeat_at=now,
+                lease_expires_at=now + timedelta(seconds=settings.CASCADE_LEASE_S),
+            )
+            if not taken:
+                return None
+            sim = self.get(pk=sim_id)
+            sim.changed()
+            return sim.attempt
+
+
+class Sim(models.Model):
+    """One sim of a run."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=ids.sim_id)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="sims")
+    position = models.PositiveIntegerField(default=0, help_text="Its place in the run, from 0.")
+    gpu_config = models.CharField(
+        max_length=200, help_text="The config's id; with overrides behind it where the run has some."
+    )
+    config = models.JSONField(default=dict, help_text="The whole GPU config as it was at launch.")
+    options = models.JSONField(default=dict, blank=True, help_text="Overrides and simulator options of this sim.")
+    simulator = models.CharField(max_length=10)
+    kernel_indices = models.JSONField(
+        default=list, blank=True, help_text="The trace's kernels to simulate, in order; empty for all."
+    )
+    status = models.CharField(max_length=10, choices=SimStatus.choices, default=SimStatus.QUEUED, db_index=True)
+    stop_requested = models.BooleanField(default=False)
+    attempt = models.PositiveIntegerField(default=1)
+    worker = models.CharField(max_length=200, null=True, blank=True)
+    kernels_done = models.PositiveIntegerField(default=0)
+    kernels_total = models.PositiveIntegerField(null=True, blank=True)
+    cycles = models.BigIntegerField(null=True, blank=True)
+    instructions = models.BigIntegerField(null=True, blank=True)
+    ipc = models.FloatField(null=True, blank=True)
+    simulated_ns = models.FloatField(null=True, blank=True)
+    real_ns = models.BigIntegerField(null=True, blank=True)
+    error = models.FloatField(null=True, blank=True, help_text="(simulated - real) / real")
+    detail = models.TextField(null=True, blank=True)
+    progress = models.JSONField(default=dict, blank=True, help_text="Instructions/s and time left, as last reported.")
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    lease_expires_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    dispatched_at = models.DateTimeField(null=True, blank=True)
+    log_bytes = models.BigIntegerField(default=0)
+
+    objects = SimQuerySet.as_manager()
+
+    if TYPE_CHECKING:
+        kernels: "models.Manager[SimKernel]"
+        files: "models.Manager[SimFile]"
+
+    class Meta:
+        ordering = ["run", "position"]
+
+    def __str__(self) -> str:
+        return self.id
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status in ENDED
+
+    @property
+    def core_clock_mhz(self) -> float:
+        return float(self.config["core_clock_mhz"])
+
+    def lock(self) -> "Sim":
+        """The row as it is now, held until the transaction ends."""
+        return Sim.objects.select_for_update().get(pk=self.pk)
+
+    def is_superseded(self, attempt: int | None) -> bool:
+        """Whether a writer of this attempt has been overtaken by a newer one. No attempt given: the current one."""
+        return attempt is not None and attempt != self.attempt
+
+    def changed(self) -> None:
+        """Publish this sim's new state, and the run's if it ended with it. Call inside the change's transaction."""
+        from runs.serializers import RunSerializer
+        from sims.serializers import SimSerializer
+
+        run_ended = self.run.follow_sims()
+        events: list[tuple[str, object]] = [("sim", SimSerializer(self).data)]
+        if run_ended:
+            events.append(("run", RunSerializer(Run.objects.with_sims().get(pk=self.run_id)).data))
+        self.publish(events)
+
+    def publish(self, events: list[tuple[str, object]]) -> None:
+        from runs.events import publish
+
+        publish(self.run_id, events)
+
+    def heartbeat(self, report: Report) -> bool:
+        """Take a runner's report; True tells it to stop, and then nothing has changed.
+
+        A report that goes backwards (``starting`` after ``running``) renews the lease and moves nothing.
+        """
+        with transaction.atomic():
+            sim = self.lock()
+            if sim.has_ended or sim.is_superseded(report.attempt):
+                return True
+            if report.state in ENDED:
+                sim._end(report)
+                return False
+            sim.lease_expires_at = timezone.now() + timedelta(seconds=settings.CASCADE_LEASE_S)
+            if sim.stop_requested:
+                # The runner is still at work on stopping: that it lives is all there is to note.
+                sim.save(update_fields=["lease_expires_at"])
+                return True
+            sim._advance(report)
+            return False
+
+    def _advance(self, report: Report) -> None:
+        now = timezone.now()
+        before = (self.status, self.kernels_done, self.kernels_total, self.worker, self.detail)
+        if _ORDER[SimStatus(report.state)] > _ORDER[SimStatus(self.status)]:
+            self.status = report.state
+        self.started_at = self.started_at or now
+        self.heartbeat_at = now
+        self._note(report)
+        self.save()
+        if before != (self.status, self.kernels_done, self.kernels_total, self.worker, self.detail):
+            self.changed()
+
+    def _note(self, report: Report) -> None:
+        if report.kernels_done is not None:
+            self.kernels_done = max(self.kernels_done, report.kernels_done)
+        if report.kernels_total is not None:
+            self.kernels_total = report.kernels_total
+        if report.worker is not None:
+            self.worker = report.worker
+        if report.detail is not None:
+            self.detail = report.detail
+
+    def _end(self, report: Report) -> None:
+        now = timezone.now()
+        self._note(report)
+        self.status = report.state
+        self.started_at = self.started_at or now
+        self.heartbeat_at = self.finished_at = now
+        self.lease_expires_at = None
+        self.close_log()
+        self.total_up()
+        self.save()
+        self.changed()
+
+    def close_log(self) -> None:
+        """Take what the log's parser still holds: the last block of a log that ends without another line."""
+        from sims.models.log import LogState
+
+        LogState.close(self)
+
+    def total_up(self) -> None:
+        """Totals over the kernels there are, and their error against the real times of the same kernels."""
+        from sims.totals import totals
+
+        total = totals(self)
+        self.cycles, self.instructions, self.ipc = total.cycles, total.instructions, total.ipc
+        self.simulated_ns, self.real_ns, self.error = total.simulated_ns, total.real_ns, total.error
+
+    def request_stop(self) -> None:
+        """Cancel: a queued sim ends at once, a started one when its runner hears of it, an ended one stays."""
+        with transaction.atomic():
+            sim = self.lock()
+            if sim.has_ended or sim.stop_requested:
+                return
+            sim.stop_requested = True
+            if sim.status == SimStatus.QUEUED:
+                sim.status = SimStatus.CANCELLED
+                sim.finished_at = timezone.now()
+                sim.detail = "Cancelled before it started."
+            sim.save()
+            sim.changed()
+
+    def give_up_lost(self) -> bool:
+        """Deal with a runner that fell silent: queue the next attempt, or end the sim. True if it is queued again.
+
+        The lease is looked at again under the lock: a heartbeat may have come since the reaper read it.
+        """
+        with transaction.atomic():
+            sim = self.lock()
+            lease = sim.lease_expires_at
+            if sim.status not in STARTED or lease is None or lease >= timezone.now():
+                return False
+            silence = f"Nothing was heard of worker {sim.worker or 'unknown'} for {settings.CASCADE_LEASE_S} s"
+            if sim.stop_requested:
+                sim._end(Report(SimStatus.CANCELLED, detail=f"{silence}; the sim had been cancelled."))
+                return False
+            if sim.attempt >= settings.CASCADE_ATTEMPTS:
+                detail = f"{silence}, {sim.attempt} times in a row: the sim is given up. What it finished is kept."
+                sim._end(Report(SimStatus.FAILED, detail=detail))
+                return False
+            sim._queue_again(f"{silence}; attempt {sim.attempt + 1} is queued.")
+            return True
+
+    def requeue(self) -> bool:
+        """An operator's wish: run this ended sim once more, as the next attempt. False if it has not ended."""
+        with transaction.atomic():
+            sim = self.lock()
+            if not sim.has_ended:
+                return False
+            sim._queue_again("Queued again by an operator.")
+            return True
+
+    def _queue_again(self, detail: str) -> None:
+        """Back to queued under the next attempt number, which fences the old runner off at once: waiting for the next
+        claim to raise it would leave a runner thought dead free to write until then. Kernels that the old attempt
+        finished stay until the new one replaces them; its log stays readable under its number."""
+        self.status = SimStatus.QUEUED
+        self.attempt += 1
+        self.log_bytes = 0
+        self.stop_requested = False
+        self.worker = None
+        self.started_at = self.finished_at = self.heartbeat_at = self.lease_expires_at = self.dispatched_at = None
+        self.kernels_done = 0
+        self.cycles = self.instructions = self.ipc = self.simulated_ns = self.real_ns = self.error = None
+        self.detail = detail
+        self.save()
+        self.changed()

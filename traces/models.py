@@ -1,0 +1,126 @@
+"""Traces: what a profiler recorded, kernel by kernel."""
+
+from typing import Any
+
+from django.db import models, transaction
+from django.db.models import Count, Prefetch, Sum
+from django.utils import timezone
+
+
+class TraceStatus(models.TextChoices):
+    UPLOADING = "uploading"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class TraceQuerySet(models.QuerySet["Trace"]):
+    def newest_first(self) -> "TraceQuerySet":
+        return self.order_by("-created_at", "-id")
+
+    def with_kernels(self) -> "TraceQuerySet":
+        return self.prefetch_related(Prefetch("kernels", TraceKernel.objects.order_by("index")))
+
+    def with_run_counts(self) -> "TraceQuerySet":
+        return self.annotate(runs_total=Count("runs", distinct=True))
+
+
+class Trace(models.Model):
+    """One workload as it was recorded: an Accel-Sim trace, and real kernel times where they are known."""
+
+    id = models.CharField(primary_key=True, max_length=200)
+    status = models.CharField(max_length=10, choices=TraceStatus.choices, default=TraceStatus.UPLOADING)
+    detail = models.TextField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+    workload = models.TextField(null=True, blank=True)
+    gpu = models.TextField(null=True, blank=True)
+    binary_version = models.IntegerField(null=True, blank=True)
+    tracer_version = models.IntegerField(null=True, blank=True)
+    nvbit_version = models.CharField(max_length=100, null=True, blank=True)
+    kernels_total = models.PositiveIntegerField(null=True, blank=True)
+    size_bytes = models.BigIntegerField(null=True, blank=True)
+    real_ns = models.BigIntegerField(null=True, blank=True)
+    metadata = models.JSONField(default=dict, blank=True)
+    prefix = models.CharField(max_length=400, blank=True, help_text="Where its files lie in storage.")
+    folder = models.TextField(
+        blank=True, help_text="A folder on the server that is read in place of storage (ingest_trace without a copy)."
+    )
+    list_name = models.CharField(max_length=255, blank=True, help_text="The kernelslist, relative to the prefix.")
+    warnings = models.JSONField(default=list, blank=True)
+    times_report = models.JSONField(
+        default=dict, blank=True, help_text="Where the real times are from, what was matched and what was not."
+    )
+
+    objects = TraceQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.id
+
+    @transaction.atomic
+    def fail(self, detail: str) -> None:
+        """The trace cannot be used, and why. What an earlier ingest made of it stays out of the way."""
+        self.status = TraceStatus.FAILED
+        self.detail = detail
+        self.save(update_fields=["status", "detail"])
+
+    @transaction.atomic
+    def replace_kernels(self, kernels: list["TraceKernel"]) -> None:
+        """The kernels of this trace, in launch order, in place of any that it had."""
+        self.kernels.all().delete()
+        TraceKernel.objects.bulk_create(kernels, batch_size=500)
+        self.kernels_total = len(kernels)
+        self.save(update_fields=["kernels_total"])
+
+    @transaction.atomic
+    def set_real_times(self, real_ns_by_index: dict[int, int | None], report: dict[str, Any]) -> None:
+        """Real times per kernel index, replacing all earlier ones, and the report of how they were matched."""
+        Trace.objects.select_for_update().get(pk=self.pk)
+        kernels = list(self.kernels.all())
+        for kernel in kernels:
+            kernel.real_ns = real_ns_by_index.get(kernel.index)
+        TraceKernel.objects.bulk_update(kernels, ["real_ns"], batch_size=500)
+        self.real_ns = self.kernels.aggregate(total=Sum("real_ns"))["total"]
+        self.times_report = report
+        self.save(update_fields=["real_ns", "times_report"])
+
+    @transaction.atomic
+    def set_contents(self, facts: dict[int, tuple[int, str]]) -> None:
+        """Instruction count and content hash per kernel index; marks each launch whose content came before."""
+        Trace.objects.select_for_update().get(pk=self.pk)
+        first_with: dict[str, int] = {}
+        kernels = list(self.kernels.order_by("index"))
+        for kernel in kernels:
+            if kernel.index not in facts:
+                continue
+            kernel.instructions, kernel.content_hash = facts[kernel.index]
+            first = first_with.setdefault(kernel.content_hash, kernel.index)
+            kernel.identical_to = first if first != kernel.index else None
+        TraceKernel.objects.bulk_update(kernels, ["instructions", "content_hash", "identical_to"], batch_size=500)
+
+
+class TraceKernel(models.Model):
+    """One kernel launch of a trace. ``index`` counts from 1 in launch order."""
+
+    trace = models.ForeignKey(Trace, on_delete=models.CASCADE, related_name="kernels")
+    index = models.PositiveIntegerField()
+    name = models.TextField()
+    trace_file = models.CharField(max_length=400)
+    grid = models.JSONField(default=list)
+    block = models.JSONField(default=list)
+    shared_memory_bytes = models.BigIntegerField(default=0)
+    registers_per_thread = models.IntegerField(default=0)
+    # CUDA stream ids may be 64-bit pointers; the largest unsigned ones do not fit a signed column.
+    stream = models.DecimalField(max_digits=20, decimal_places=0, default=0)
+    instructions = models.BigIntegerField(null=True, blank=True)
+    real_ns = models.BigIntegerField(null=True, blank=True)
+    content_hash = models.CharField(max_length=64, blank=True, db_index=True)
+    identical_to = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["trace", "index"]
+        constraints = [models.UniqueConstraint(fields=["trace", "index"], name="one_kernel_per_index")]
+
+    def __str__(self) -> str:
+        return f"{self.trace_id} #{self.index}"
