@@ -1,0 +1,34 @@
+"""Reads Accel-Sim traces: the list of commands, the kernels' headers, and their instructions as a stream of text."""
+
+from traces.accelsim.body import BodyReader, open_body
+from traces.accelsim.content import ContentHasher, KernelContent, read_content
+from traces.accelsim.errors import TraceError
+from traces.accelsim.files import open_file, open_stream
+from traces.accelsim.header import KernelHeader, read_header
+from traces.accelsim.kernelslist import (
+    KernelCommand,
+    KernelFileName,
+    KernelsList,
+    MemcpyCommand,
+    parse_kernel_file_name,
+    parse_kernelslist,
+)
+
+__all__ = [
+    "BodyReader",
+    "ContentHasher",
+    "KernelCommand",
+    "KernelContent",
+    "KernelFileName",
+    "KernelHeader",
+    "KernelsList",
+    "MemcpyCommand",
+    "TraceError",
+    "open_body",
+    "open_file",
+    "open_stream",
+    "parse_kernel_file_name",
+    "parse_kernelslist",
+    "read_content",
+    "read_header",
+]
