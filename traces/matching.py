@@ -1,0 +1,265 @@
+"""Which measured launch is which kernel of a trace.
+
+Neither side can be trusted to be whole or in the other's order: a tracer may have been limited to a range of kernels, a
+profiler may have seen warm-up steps, streams interleave. So launches are paired by name, grid and block, and within
+those by occurrence; where the numbers of occurrences differ, pairs that are certain say where an uncertain one lies.
+An alignment that came with the times has the last word.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from traces.times.gpu_names import same_gpu
+from traces.times.launches import Dim3, Launch, TimesReport
+from traces.times.names import KernelName, kernel_name
+
+_MAX_VOTES_PER_GROUP = 20_000
+_FAR = 1e12
+
+
+@dataclass(frozen=True, slots=True)
+class TraceKernel:
+    """A kernel as its trace names it."""
+
+    index: int
+    name: str
+    grid: Dim3
+    block: Dim3
+    trace_file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Pairs of both sides, and what has no pair."""
+
+    kernel_of: list[int | None]
+    """For each launch the index of its trace kernel."""
+    launches_of: dict[int, list[int]]
+    """For each matched trace kernel its launches' places; more than one only where an alignment says so."""
+    unmatched_kernels: list[int]
+    unmatched_launches: list[int]
+    notes: list[str]
+
+    def real_ns(self, launches: Sequence[Launch]) -> dict[int, float]:
+        """Per trace kernel its measured time; the mean where several launches are aligned to it."""
+        return {
+            index: sum(launches[place].duration_ns for place in places) / len(places)
+            for index, places in self.launches_of.items()
+        }
+
+
+def match(kernels: Sequence[TraceKernel], report: TimesReport, trace_gpu: str | None = None) -> Matching:
+    """Pair the launches of a report with the kernels of a trace.
+
+    :param kernels: in launch order
+    :param trace_gpu: the GPU of the trace, to say when the times are another's
+    """
+    launches = report.launches
+    pairs, notes = _aligned(kernels, launches)
+    taken = {kernel for kernel, _ in pairs}
+    free_kernels = [place for place in range(len(kernels)) if place not in taken]
+    aligned_launches = {launch for _, launch in pairs}
+    # A correlation id counts API calls, the order of a trace; starts and file order follow the hardware.
+    free_launches = [place for place in _api_order(launches) if place not in aligned_launches]
+    pairs += _pairs_by_name(kernels, launches, free_kernels, free_launches)
+
+    kernel_of: list[int | None] = [None] * len(launches)
+    launches_of: dict[int, list[int]] = defaultdict(list)
+    for kernel, launch in sorted(pairs):
+        kernel_of[launch] = kernels[kernel].index
+        launches_of[kernels[kernel].index].append(launch)
+    unmatched_kernels = [kernel.index for kernel in kernels if kernel.index not in launches_of]
+    unmatched_launches = [place for place, index in enumerate(kernel_of) if index is None]
+    notes += _notes(kernels, report, trace_gpu, unmatched_kernels, unmatched_launches)
+    return Matching(kernel_of, dict(launches_of), unmatched_kernels, unmatched_launches, notes)
+
+
+def _api_order(launches: Sequence[Launch]) -> list[int]:
+    numbers = [launch.correlation_id for launch in launches]
+    if any(number is None for number in numbers) or len(set(numbers)) != len(numbers):
+        return list(range(len(launches)))
+    return sorted(range(len(launches)), key=lambda place: numbers[place] or 0)
+
+
+def _aligned(kernels: Sequence[TraceKernel], launches: Sequence[Launch]) -> tuple[list[tuple[int, int]], list[str]]:
+    """The pairs that the times' own alignment names: (place of kernel, place of launch)."""
+    by_index = {kernel.index: place for place, kernel in enumerate(kernels)}
+    by_file = {_stem(kernel.trace_file): place for place, kernel in enumerate(kernels) if kernel.trace_file}
+    pairs, unknown = [], []
+    for place, launch in enumerate(launches):
+        wanted = launch.trace_kernel
+        if wanted is None:
+            continue
+        found = by_index.get(wanted) if isinstance(wanted, int) else by_file.get(_stem(wanted))
+        if found is None and isinstance(wanted, str) and wanted.isdecimal():
+            found = by_index.get(int(wanted))
+        if found is None:
+            unknown.append(str(wanted))
+        else:
+            pairs.append((found, place))
+    if not unknown:
+        return pairs, []
+    return pairs, [
+        f"The alignment names {len(unknown)} trace kernels that the trace has not (first: {unknown[0][:60]})."
+    ]
+
+
+def _stem(trace_file: str | None) -> str:
+    return PurePosixPath(trace_file or "").name.partition(".")[0]
+
+
+_Groups = dict[tuple[str, Dim3 | None, Dim3 | None], list[int]]
+_Key = Callable[[KernelName], str]
+_LEVELS: tuple[_Key, ...] = (
+    lambda name: name.full,
+    lambda name: name.template,
+    lambda name: name.qualified,
+    lambda name: name.short,
+)
+
+
+def _pairs_by_name(
+    kernels: Sequence[TraceKernel], launches: Sequence[Launch], free_kernels: list[int], free_launches: list[int]
+) -> list[tuple[int, int]]:
+    """Pairs from the most to the least specific spelling of the name, launches without a geometry last."""
+    kernel_names = [kernel_name(kernel.name) for kernel in kernels]
+    launch_names = [kernel_name(launch.mangled_name or launch.name) for launch in launches]
+    order = {launch: place for place, launch in enumerate(free_launches)}
+    pairs: list[tuple[int, int]] = []
+    for with_geometry in (True, False):
+        for level, spelling in enumerate(_LEVELS):
+            done_kernels, done_launches = {kernel for kernel, _ in pairs}, {launch for _, launch in pairs}
+            of_kernels = _grouped(
+                (spelling(kernel_names[place]), kernels[place].grid, kernels[place].block, place)
+                for place in free_kernels
+                if place not in done_kernels
+            )
+            of_launches = _grouped(
+                (spelling(launch_names[place]), launches[place].grid, launches[place].block, place)
+                for place in free_launches
+                if place not in done_launches
+            )
+            if not with_geometry:
+                of_kernels, of_launches = _any_geometry(of_kernels), _without_geometry(of_launches)
+            groups = [(of_kernels[key], places) for key, places in of_launches.items() if key in of_kernels]
+            if level >= 2:
+                groups = [group for group in groups if _may_be_same(group, kernel_names, launch_names)]
+            pairs += _paired(groups, order, pairs)
+    return pairs
+
+
+def _grouped(rows: Iterable[tuple[str, Dim3 | None, Dim3 | None, int]]) -> _Groups:
+    groups: _Groups = defaultdict(list)
+    for name, grid, block, place in rows:
+        groups[name, grid, block].append(place)
+    return groups
+
+
+def _without_geometry(groups: _Groups) -> _Groups:
+    return {key: places for key, places in groups.items() if key[1] is None or key[2] is None}
+
+
+def _any_geometry(groups: _Groups) -> _Groups:
+    merged: _Groups = defaultdict(list)
+    for (name, _, _), places in groups.items():
+        merged[name, None, None].extend(places)
+    return {key: sorted(places) for key, places in merged.items()}
+
+
+def _may_be_same(
+    group: tuple[list[int], list[int]], kernel_names: Sequence[KernelName], launch_names: Sequence[KernelName]
+) -> bool:
+    """Whether names that differ in their template arguments may be one kernel's.
+
+    They may when one tool left the arguments out, or when as many are left on both sides: only the spelling differs.
+    """
+    of_kernels, of_launches = group
+    bare_launch = not any(launch_names[place].has_template_arguments for place in of_launches)
+    bare_kernel = not any(kernel_names[place].has_template_arguments for place in of_kernels)
+    return bare_launch or bare_kernel or len(of_kernels) == len(of_launches)
+
+
+def _paired(
+    groups: list[tuple[list[int], list[int]]], order: Mapping[int, int], anchors: list[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Pairs within groups of equal names: by occurrence, or near the place that certain pairs tell."""
+    certain = [pair for of_kernels, of_launches in groups if len(of_kernels) == len(of_launches)
+               for pair in zip(of_kernels, of_launches, strict=True)]  # fmt: skip
+    uncertain = [group for group in groups if len(group[0]) != len(group[1])]
+    yield from certain
+    if not uncertain:
+        return
+    known = [(kernel, order[launch]) for kernel, launch in anchors + certain if launch in order]
+    if not known:
+        known = [(0, _likely_offset(uncertain, order))]
+    kernel_at, launch_at = _increasing(known)
+    for of_kernels, of_launches in uncertain:
+        places = [order[launch] for launch in of_launches]
+        if len(of_kernels) < len(of_launches):
+            chosen = _nearest_in_order(np.interp(of_kernels, kernel_at, launch_at), places)
+            yield from ((kernel, of_launches[at]) for kernel, at in zip(of_kernels, chosen, strict=True))
+        else:
+            chosen = _nearest_in_order(np.interp(places, launch_at, kernel_at), of_kernels)
+            yield from ((of_kernels[at], launch) for launch, at in zip(of_launches, chosen, strict=True))
+
+
+def _likely_offset(groups: Sequence[tuple[list[int], list[int]]], order: Mapping[int, int]) -> int:
+    """How far the trace's list is shifted in the profile's: what most possible pairs agree in, the first if several."""
+    votes: Counter[int] = Counter()
+    for of_kernels, of_launches in groups:
+        few = of_kernels[: max(1, _MAX_VOTES_PER_GROUP // len(of_launches))]
+        for kernel in few:
+            votes.update(order[launch] - kernel for launch in of_launches[:_MAX_VOTES_PER_GROUP])
+    most = max(votes.values(), default=0)
+    return min((offset for offset, count in votes.items() if count == most), key=abs, default=0)
+
+
+def _increasing(known: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Anchors for interpolation, continued with a constant offset beyond both ends."""
+    points = np.array(sorted(known), dtype=float)
+    kernel_at, launch_at = points[:, 0], np.maximum.accumulate(points[:, 1])
+    before, after = (kernel_at[0] - _FAR, launch_at[0] - _FAR), (kernel_at[-1] + _FAR, launch_at[-1] + _FAR)
+    return (
+        np.concatenate(([before[0]], kernel_at, [after[0]])),
+        np.concatenate(([before[1]], launch_at, [after[1]])),
+    )
+
+
+def _nearest_in_order(expected: np.ndarray, places: Sequence[int]) -> list[int]:
+    """For each expected place the nearest of ``places``, each used once and in order; there are more places."""
+    chosen, at = [], 0
+    wanted = expected.tolist()
+    for number, place in enumerate(wanted):
+        last = len(places) - (len(wanted) - number)
+        while at < last and abs(places[at + 1] - place) < abs(places[at] - place):
+            at += 1
+        chosen.append(at)
+        at += 1
+    return chosen
+
+
+def _notes(
+    kernels: Sequence[TraceKernel],
+    report: TimesReport,
+    trace_gpu: str | None,
+    unmatched_kernels: Sequence[int],
+    unmatched_launches: Sequence[int],
+) -> list[str]:
+    """What has to be said before the numbers are believed."""
+    notes = []
+    if report.clock_note:
+        notes.append(report.clock_note)
+    others = [name for name in report.device_names if trace_gpu and not same_gpu(name, trace_gpu)]
+    if others:
+        notes.append(f"The times are of {others[0]}, the trace is of {trace_gpu}: they are compared nevertheless.")
+    if len(kernels) != len(report.launches):
+        notes.append(f"The trace has {len(kernels)} kernels, the times have {len(report.launches)} launches.")
+    if unmatched_kernels:
+        notes.append(f"{len(unmatched_kernels)} kernels of the trace have no launch in the times.")
+    if unmatched_launches:
+        notes.append(f"{len(unmatched_launches)} launches in the times have no kernel in the trace.")
+    return notes
