@@ -1,7 +1,7 @@
 """What a GPU is, to a simulator: one immutable record of sizes, counts, clocks and latencies.
 
-Every reader (a shipped TOML file, a user's ``gpgpusim.config``) ends in a :class:`GpuSpec`; the engine, the pages and the
-API start from one. Nothing here knows where a value came from: that is kept beside it (``sources``).
+Every reader (a shipped TOML file, a user's ``gpgpusim.config``) ends in a :class:`GpuSpec`; the engine, the pages and
+the API start from one. Nothing here knows where a value came from: that is kept beside it (``sources``).
 Units are in the names; ``_cycles`` are core cycles, ``dram_*_ticks`` are DRAM command clocks.
 """
 
@@ -61,7 +61,7 @@ class GpuSpec:
     shared_memory_latency_cycles: int = 20
     unified_l1_bytes: int = 131072
     shared_memory_options_bytes: tuple[int, ...] = (0, 8192, 16384, 32768, 65536, 98304)
-    """Carve-outs the driver can choose from, ascending. ``(0,)`` alone: the L1 has memory of its own and keeps its size."""
+    """Carve-outs the driver can choose from, ascending. ``(0,)`` alone: the L1 is apart and keeps its size."""
     shared_memory_per_cta_bytes: int = 49152
     global_skips_l1: bool = False
     """Global accesses go to the L2 directly, as if the L1 were not there (local memory too where there is no L1)."""
@@ -130,7 +130,7 @@ class GpuSpec:
 
     @property
     def l1_max_ways(self) -> int:
-        """Ways per set when no shared memory is carved out: the unified array in whole multiples of the base geometry."""
+        """Ways per set when no shared memory is carved out: the unified array in multiples of the base geometry."""
         base_bytes = self.l1_sets * self.l1_ways * LINE_BYTES
         return self.l1_ways * max(1, self.unified_l1_bytes // base_bytes)
 
@@ -165,5 +165,5 @@ class GpuSpec:
         return bytes_per_tick * self.memory_clock_mhz / 1e3
 
     def with_overrides(self, values: dict[str, Any]) -> "GpuSpec":
-        """A copy with fields replaced by name, unchecked; :func:`sims.gpus.overrides.apply_overrides` checks and derives."""
+        """A copy with fields replaced by name, unchecked; see :func:`sims.gpus.overrides.apply_overrides`."""
         return replace(self, **values)
