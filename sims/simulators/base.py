@@ -24,6 +24,15 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Places:
+    """What simulators need on this machine, as paths; None where the operator has not set it."""
+
+    accelsim: str | None = None
+    accelsim_configs: str | None = None
+    replay_log: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """What to start. Never a shell line: a list, whatever the names in it are."""
 

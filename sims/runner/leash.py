@@ -1,0 +1,43 @@
+"""Starts a program that cannot outlive the process that asked for it.
+
+    python -I -S leash.py PARENT_PID SIGNAL NICE -- PROGRAM [ARGUMENT ...]
+
+The kernel sends SIGNAL to the program when its parent is gone, however that ended. ``preexec_fn`` would save this step but may
+deadlock in a parent that has threads. Core files are off: an aborted simulator would write gigabytes.
+"""
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from collections.abc import Sequence
+
+PR_SET_PDEATHSIG = 1
+NOT_STARTED = 126
+"""Exit code where the program could not be started; a line on stderr says why."""
+
+
+def leashed(argv: Sequence[str], on_parent_death: signal.Signals = signal.SIGKILL, nice: int = 0) -> list[str]:
+    """The command line that runs ``argv`` bound to the calling process (its main thread, to be exact)."""
+    own = [sys.executable, "-I", "-S", __file__]
+    return [*own, str(os.getpid()), str(int(on_parent_death)), str(nice), "--", *argv]
+
+
+def main(parent: str, on_parent_death: str, nice: str, _separator: str, *argv: str) -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(on_parent_death), 0, 0, 0):
+        sys.exit(f"prctl failed: {os.strerror(ctypes.get_errno())}")
+    # The parent may have died before the line above: then nobody would ever send the signal.
+    if os.getppid() != int(parent):
+        sys.exit(NOT_STARTED)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.nice(int(nice))
+    try:
+        os.execvp(argv[0], argv)
+    except OSError as error:
+        print(f"{argv[0]} could not be started: {error.strerror}", file=sys.stderr)
+        sys.exit(NOT_STARTED)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,1 @@
+"""The timing model that comes with Cascade."""

@@ -1,0 +1,1 @@
+"""A recorded simulator log, played back."""

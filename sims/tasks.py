@@ -1,0 +1,36 @@
+"""Celery's part: a message per queued sim, holding its id and nothing else; the database decides who does it."""
+
+import logging
+import os
+from typing import Any
+
+from celery import shared_task
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from sims import worker
+from sims.models import Sim
+from sims.supervision import supervise
+
+logger = logging.getLogger(__name__)
+
+
+def dispatch(sim_id: str) -> None:
+    """Send the task of a queued sim. A broker that is away only delays it: the reaper sends it later."""
+    try:
+        simulate.delay(sim_id)
+    except (OperationalError, OSError) as error:
+        logger.warning("Sim %s waits for the broker: %s", sim_id, error)
+        return
+    Sim.objects.filter(pk=sim_id).update(dispatched_at=timezone.now())
+
+
+@shared_task(bind=True)
+def simulate(self: Any, sim_id: str) -> None:
+    """Do one sim, if nobody else does: a message may come twice, late, or for a sim that was cancelled."""
+    attempt = Sim.objects.claim(sim_id, f"{self.request.hostname or 'local'}/{os.getpid()}")
+    if attempt is None:
+        return
+    sim = Sim.objects.select_related("run__trace").get(pk=sim_id)
+    if supervise(sim, attempt, worker.lifeline()):
+        dispatch(sim_id)
