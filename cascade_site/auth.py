@@ -6,7 +6,7 @@ token ends every old session.
 """
 
 import hmac
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core import signing
@@ -16,8 +16,15 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
+from cascade_site.errors import TooManyRequests
+from cascade_site.throttle import Bucket
+
+if TYPE_CHECKING:
+    # DRF's views import this module while they are being loaded themselves.
+    from rest_framework.views import APIView
+
+wrong_api_tokens = Bucket(allowed=1000)
 SESSION_KEY = "cascade_token"
 SIGN_IN_LINK_MAX_AGE_S = 24 * 3600
 
@@ -94,6 +101,13 @@ def refuse_other_sites(request: HttpRequest) -> None:
         raise PermissionDenied("The request was refused because it comes from another site.")
 
 
+def refuse_guessing(address: str) -> None:
+    """Note a wrong token of an address; raise 429 once there were too many within a minute. A right one always passes."""
+    if wrong_api_tokens.is_spent(address):
+        raise TooManyRequests("Too many wrong tokens came from your address. Wait a minute, then use the right one.")
+    wrong_api_tokens.spend(address)
+
+
 class TokenAuthentication(BaseAuthentication):
     """``Authorization: Bearer <token>``; any other ``Authorization`` header is a failure, not a guest."""
 
@@ -106,6 +120,7 @@ class TokenAuthentication(BaseAuthentication):
             return None
         token = bearer_token(header)
         if token is None or not token_matches(token):
+            refuse_guessing(request.META.get("REMOTE_ADDR", ""))
             raise AuthenticationFailed("The token is wrong. Send the app's token as 'Authorization: Bearer <token>'.")
         return Client(), None
 
@@ -128,5 +143,5 @@ class HasToken(BasePermission):
 
     message = "Send the app's token as 'Authorization: Bearer <token>'."
 
-    def has_permission(self, request: Request, view: APIView) -> bool:
+    def has_permission(self, request: Request, view: "APIView") -> bool:
         return isinstance(request.user, Client)

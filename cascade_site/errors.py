@@ -7,9 +7,9 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from rest_framework import status
-from rest_framework.exceptions import APIException, NotAuthenticated, NotFound, ValidationError
+from rest_framework.exceptions import APIException, ErrorDetail, NotAuthenticated, NotFound, ValidationError
+from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import exception_handler as drf_exception_handler
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,10 @@ class Unprocessable(Problem):
 
 
 class TooManyRequests(Problem):
+    """Come back in a while; DRF answers ``wait`` as ``Retry-After``."""
+
     status_code = status.HTTP_429_TOO_MANY_REQUESTS
+    wait = 60
 
 
 def _flatten(detail: Any, path: str = "") -> dict[str, str]:
@@ -72,12 +75,15 @@ def _validation(exc: ValidationError) -> Response:
 
 def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's hook: known problems in our form; an unknown one is logged by Django and answered by ``server_error``."""
+    # DRF's views load the authentication classes, which raise the errors of this module.
+    from rest_framework.views import exception_handler as drf_exception_handler
+
     if isinstance(exc, ValidationError):
         return _validation(exc)
     if isinstance(exc, RequestDataTooBig):
         exc = TooLarge("The body is over this route's limit.")
     if isinstance(exc, NotAuthenticated):
-        exc = NotAuthenticated("Send the app's token as 'Authorization: Bearer <token>'.")
+        exc.detail = ErrorDetail("Send the app's token as 'Authorization: Bearer <token>'.")
     response = drf_exception_handler(exc, context)
     if response is None:
         return None
@@ -92,6 +98,16 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | Non
 def no_such(kind: str, name: str) -> NotFound:
     """The 404 of a known route whose object does not exist: its detail names the object."""
     return NotFound(f"There is no {kind} '{name[:200]}'.")
+
+
+def query_whole(request: Request, name: str, default: int) -> int:
+    """A query parameter that is a whole number from 1, or its default. Raises 422 for anything else."""
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < 1:
+        raise Unprocessable("Must be a whole number of at least 1.", field=name)
+    return int(text)
 
 
 def is_api(request: HttpRequest) -> bool:

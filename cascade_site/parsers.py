@@ -12,7 +12,8 @@ class JsonObjectParser(JSONParser):
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> dict[str, Any]:
         try:
-            data = super().parse(stream, media_type, parser_context)
+            # JSON is UTF-8 here whatever charset the request claims: some of Python's codecs are no text at all.
+            data = super().parse(stream, media_type, {**(parser_context or {}), "encoding": "utf-8"})
             # A lone surrogate is legal JSON but no text: it could be neither stored nor sent on.
             json.dumps(data, ensure_ascii=False).encode()
         except RecursionError:

@@ -76,6 +76,9 @@ CASCADE_HEARTBEAT_S = env_int("CASCADE_HEARTBEAT_S", 5)
 CASCADE_LEASE_S = env_int("CASCADE_LEASE_S", 60)
 CASCADE_ATTEMPTS = env_int("CASCADE_ATTEMPTS", 3)
 CASCADE_STALL_S = env_int("CASCADE_STALL_S", 3600)
+# How long a runner keeps trying to reach an app that is away, and how much of a simulator's output it keeps.
+CASCADE_PATIENCE_S = env_int("CASCADE_PATIENCE_S", 900)
+CASCADE_MAX_LOG_BYTES = env_int("CASCADE_MAX_LOG_BYTES", 4 * 1024**3)
 CASCADE_MAX_LOG_CHUNK_BYTES = 1024**2
 CASCADE_MAX_JSON_BYTES = 16 * 1024**2
 
@@ -173,6 +176,8 @@ LOGGING = {
         "django.channels.server": {"handlers": [], "level": "CRITICAL", "propagate": False},
         "httpx": {"level": "WARNING"},
         "httpcore": {"level": "WARNING"},
+        # It warns that a broker in a folder has no host name.
+        "kombu.connection": {"level": "ERROR"},
     },
 }
 

@@ -78,6 +78,13 @@ class Run(models.Model):
     def kernels_total(self) -> int:
         return sum(sim.kernels_total or 0 for sim in self.sims.all())
 
+    @property
+    def took_s(self) -> float | None:
+        """Wall seconds from its first sim's start to its end, or to now."""
+        if self.started_at is None:
+            return None
+        return ((self.finished_at or timezone.now()) - self.started_at).total_seconds()
+
     @transaction.atomic
     def follow_sims(self) -> bool:
         """Bring the status up to what the sims say; True if this call ended the run.

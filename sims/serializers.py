@@ -4,6 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
+from cascade_site.serializing import LARGEST_INT32, LARGEST_INT64, Map, RawText, StrictSerializer, Text, Whole
+
 
 class SimSerializer(serializers.Serializer[Any]):
     """A sim."""
@@ -61,3 +63,64 @@ class SimFileSerializer(serializers.Serializer[Any]):
     sha256 = serializers.CharField()
     content_type = serializers.CharField()
     uploaded_at = serializers.DateTimeField()
+
+
+class SimResultKernelSerializer(SimKernelSerializer):
+    """One kernel with every statistic of its log."""
+
+    stats = serializers.DictField(child=serializers.FloatField())
+
+
+class SimResultsSerializer(serializers.Serializer[Any]):
+    """All that a sim found."""
+
+    sim = SimSerializer()
+    config = serializers.DictField()
+    kernels = SimResultKernelSerializer(many=True)
+    totals = serializers.DictField(child=serializers.FloatField())
+
+
+class HeartbeatSerializer(StrictSerializer):
+    """A runner's report."""
+
+    state = serializers.ChoiceField(["starting", "running", "finished", "failed", "cancelled"])
+    attempt = Whole(required=False, min_value=1, max_value=LARGEST_INT32)
+    kernels_done = Whole(required=False, min_value=0, max_value=LARGEST_INT32)
+    kernels_total = Whole(required=False, min_value=0, max_value=LARGEST_INT32)
+    worker = Text(required=False, max_length=200)
+    detail = Text(required=False, max_length=10_000, allow_blank=True)
+    progress = Map(required=False)
+
+
+class LogChunkSerializer(StrictSerializer):
+    """A piece of simulator output."""
+
+    offset = Whole(required=False, min_value=0, max_value=LARGEST_INT64)
+    text = RawText()
+    attempt = Whole(required=False, min_value=1, max_value=LARGEST_INT32)
+
+
+class StepTimelineSerializer(StrictSerializer):
+    """A predicted step timeline and its comparison with the real run."""
+
+    timeline = Map()
+    comparison = Map()
+    attempt = Whole(required=False, min_value=1, max_value=LARGEST_INT32, write_only=True)
+
+
+class GpuConfigSerializer(serializers.Serializer[Any]):
+    """A GPU config, and which simulators can run it here."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+    architecture = serializers.CharField()
+    binary_version = serializers.IntegerField()
+    sms = serializers.IntegerField()
+    core_clock_mhz = serializers.FloatField()
+    memory_clock_mhz = serializers.FloatField()
+    memory_bandwidth_gbs = serializers.FloatField()
+    l2_bytes = serializers.IntegerField()
+    simulators = serializers.ListField(child=serializers.CharField())
+    source = serializers.CharField(allow_blank=True)
+    origin = serializers.CharField()
+    warnings = serializers.ListField(child=serializers.CharField())

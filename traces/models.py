@@ -1,10 +1,22 @@
 """Traces: what a profiler recorded, kernel by kernel."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from django.db import models, transaction
 from django.db.models import Count, Prefetch, Sum
 from django.utils import timezone
+
+from cascade_site.fields import UnsignedField
+
+
+class RealTime(NamedTuple):
+    """What was measured of one launch."""
+
+    real_ns: int | None = None
+    start_ns: int | None = None
+    step: int | None = None
+    phase: str | None = None
 
 
 class TraceStatus(models.TextChoices):
@@ -74,13 +86,14 @@ class Trace(models.Model):
         self.save(update_fields=["kernels_total"])
 
     @transaction.atomic
-    def set_real_times(self, real_ns_by_index: dict[int, int | None], report: dict[str, Any]) -> None:
-        """Real times per kernel index, replacing all earlier ones, and the report of how they were matched."""
+    def set_real_times(self, times: "Mapping[int, RealTime]", report: dict[str, Any]) -> None:
+        """Real times by kernel index, replacing all earlier ones, and the report of how they were matched."""
         Trace.objects.select_for_update().get(pk=self.pk)
         kernels = list(self.kernels.all())
         for kernel in kernels:
-            kernel.real_ns = real_ns_by_index.get(kernel.index)
-        TraceKernel.objects.bulk_update(kernels, ["real_ns"], batch_size=500)
+            time = times.get(kernel.index, RealTime())
+            kernel.real_ns, kernel.start_ns, kernel.step, kernel.phase = time
+        TraceKernel.objects.bulk_update(kernels, RealTime._fields, batch_size=500)
         self.real_ns = self.kernels.aggregate(total=Sum("real_ns"))["total"]
         self.times_report = report
         self.save(update_fields=["real_ns", "times_report"])
@@ -111,10 +124,12 @@ class TraceKernel(models.Model):
     block = models.JSONField(default=list)
     shared_memory_bytes = models.BigIntegerField(default=0)
     registers_per_thread = models.IntegerField(default=0)
-    # CUDA stream ids may be 64-bit pointers; the largest unsigned ones do not fit a signed column.
-    stream = models.DecimalField(max_digits=20, decimal_places=0, default=0)
+    stream = UnsignedField(default=0)
     instructions = models.BigIntegerField(null=True, blank=True)
     real_ns = models.BigIntegerField(null=True, blank=True)
+    start_ns = models.BigIntegerField(null=True, blank=True, help_text="When it started in the real run, if known.")
+    step = models.IntegerField(null=True, blank=True)
+    phase = models.CharField(max_length=100, null=True, blank=True)
     content_hash = models.CharField(max_length=64, blank=True, db_index=True)
     identical_to = models.PositiveIntegerField(null=True, blank=True)
 

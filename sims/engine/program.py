@@ -10,12 +10,22 @@ shared memory          bank conflict degree: cycles it occupies the load/store u
 global or local        offset into ``sector_addresses`` / ``sector_masks``: first entry is the count n, then n sectors,
                        **highest address first** (the order in which Accel-Sim's load/store unit serves them)
 DEPBAR and its kin     the immediate (groups that may stay pending)
+BAR                    barrier id | participating threads << 4; 0 threads: the whole CTA
+GMMA                   1 if it closes a group of warpgroup MMAs, else 0
+TMA                    offset: count n, n sectors in transfer order, mbarrier address, bytes it completes there, CTA mask
+mbarrier               offset: address, then two values: init (arrivals expected, initial phase), arrive (arrivals,
+                       bytes: positive are expected, negative completed), wait (phase parity, 0)
 everything else, or    -1
 no active lane
 =====================  ==========================================================================================
+
+A generic access is resolved while it is decoded: its static record says global, shared or local, never generic. A local
+"sector" is not yet an address but ``word << 7 | offset``: offset of the sector in the 128 bytes that word number ``word`` of a
+warp's 32 lanes takes up side by side. The SM that runs the warp adds base and slot (timing reference, section 9):
+``base + word * bytes_of_that_word_over_all_threads + 128 * warp_slot + offset``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -118,6 +128,10 @@ class Program(Protocol):
 
     shape: KernelShape
     statics: NDArray[np.void]
+    opcodes: Sequence[str]
+    """Full opcode of each static record."""
+    counts: NDArray[np.int64]
+    """Per static record, over what was decoded so far: warp instructions, and the lanes active in them."""
     unknown_opcodes: dict[str, int]
 
     def chunks(self) -> Iterator[CtaChunk]:

@@ -4,7 +4,8 @@ A chunk is a row first (small, in the transaction that publishes it); full stret
 storage afterwards, since object stores cannot append. Each attempt has its own log, counted from 0.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 from django.core.files.base import ContentFile
@@ -13,6 +14,7 @@ from django.db import models, transaction
 
 from cascade_site.errors import Conflict
 from cascade_site.storage import read_range
+from sims.limiters import cycles_by_place
 from sims.models.sim import Sim
 from sims.statlog import StatLog
 
@@ -89,6 +91,10 @@ def keep_blocks(sim: Sim, blocks: "list[KernelBlock]") -> None:
     sim.publish(events)
     if kernels:
         sim.kernels_done = max(sim.kernels_done, parsed_kernels(sim))
+        spent = Counter(sim.spent)
+        for block in blocks:
+            spent.update(cycles_by_place(block.stats))
+        sim.spent = dict(spent)
 
 
 def parsed_kernels(sim: Sim) -> int:
@@ -96,7 +102,13 @@ def parsed_kernels(sim: Sim) -> int:
     return sim.kernels.filter(attempt=sim.attempt).count()
 
 
-def read_log(sim: Sim, attempt: int, start: int, end: int) -> Iterator[bytes]:
+def log_size(sim: Sim, attempt: int) -> int:
+    """How many bytes of an attempt's log are stored."""
+    last = LogSegment.objects.filter(sim=sim, attempt=attempt).order_by("-offset_bytes").first()
+    return last.offset_bytes + last.size_bytes if last else 0
+
+
+def read_log(sim: Sim, attempt: int, start: int, end: int) -> Generator[bytes, None, None]:
     """Bytes [start, end) of an attempt's log, in blocks of bounded size."""
     position = start
     while position < end:
@@ -148,7 +160,7 @@ def _store(sim: Sim, data: bytes) -> None:
     parser = LogState.load(sim)
     keep_blocks(sim, parser.feed(data))
     LogState.store(sim, parser)
-    sim.save(update_fields=["log_bytes", "kernels_done"])
+    sim.save(update_fields=["log_bytes", "kernels_done", "spent"])
 
 
 def compact_log(sim: Sim) -> None:

@@ -2,11 +2,13 @@
 
 import json
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 from django.utils import timezone
 
+from sims.limiters import Spent, cycles_by_place
+from cascade_site.fields import UnsignedField
 from sims.models.sim import Sim
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ class SimKernel(models.Model):
         "l2_hit_rate",
         "dram_bytes",
         "source",
+        "limiter",
         "stats_packed",
     ]
 
@@ -59,7 +62,7 @@ class SimKernel(models.Model):
     attempt = models.PositiveIntegerField(default=1)
     launch_uid = models.BigIntegerField(null=True)
     name = models.TextField()
-    stream = models.DecimalField(max_digits=20, decimal_places=0, null=True)
+    stream = UnsignedField(null=True)
     cycles = models.BigIntegerField(null=True)
     launch_cycles = models.BigIntegerField(null=True)
     instructions = models.BigIntegerField(null=True)
@@ -70,6 +73,7 @@ class SimKernel(models.Model):
     l2_hit_rate = models.FloatField(null=True)
     dram_bytes = models.BigIntegerField(null=True)
     source = models.CharField(max_length=40, default="simulated")
+    limiter = models.CharField(max_length=20, blank=True)
     stats_packed = models.BinaryField(default=b"")
 
     objects = SimKernelQuerySet.as_manager()
@@ -123,6 +127,7 @@ class SimKernel(models.Model):
             l2_hit_rate=block.l2_hit_rate,
             dram_bytes=block.dram_bytes,
             source=block.source,
+            limiter=Spent(cycles_by_place(block.stats)).limiter,
             stats_packed=cls.pack(block.stats),
         )
 
@@ -153,3 +158,9 @@ class StepTimeline(models.Model):
     timeline = models.JSONField()
     comparison = models.JSONField()
     posted_at = models.DateTimeField(default=timezone.now)
+
+    @staticmethod
+    def keep(sim: Sim, timeline: dict[str, Any], comparison: dict[str, Any]) -> None:
+        """Store a sim's timeline in place of an earlier one."""
+        values = {"timeline": timeline, "comparison": comparison, "posted_at": timezone.now()}
+        StepTimeline.objects.update_or_create(sim=sim, defaults=values)

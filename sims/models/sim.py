@@ -7,9 +7,9 @@ same transaction. Ended states are final. ``attempt`` is the fencing token: it r
 writes under an older one is told to stop and changes nothing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import models, transaction
@@ -47,6 +47,7 @@ class Report:
     kernels_total: int | None = None
     worker: str | None = None
     detail: str | None = None
+    progress: dict[str, Any] = field(default_factory=dict)
 
 
 class SimQuerySet(models.QuerySet["Sim"]):
@@ -87,6 +88,19 @@ class SimQuerySet(models.QuerySet["Sim"]):
             sim.changed()
             return sim.attempt
 
+    def renew_lease(self, sim_id: str, attempt: int) -> bool:
+        """A task's word that the runner of this attempt lives, for when the runner cannot reach the app itself.
+
+        False if the sim has ended or another attempt took over.
+        """
+        expires = timezone.now() + timedelta(seconds=settings.CASCADE_LEASE_S)
+        held = self.filter(pk=sim_id, attempt=attempt, status__in=STARTED)
+        return bool(held.update(lease_expires_at=expires))
+
+    def is_wanted(self, sim_id: str, attempt: int) -> bool:
+        """Whether the runner of this attempt is to go on: not cancelled, not ended, not superseded."""
+        return self.filter(pk=sim_id, attempt=attempt, status__in=STARTED, stop_requested=False).exists()
+
 
 class Sim(models.Model):
     """One sim of a run."""
@@ -116,6 +130,9 @@ class Sim(models.Model):
     real_ns = models.BigIntegerField(null=True, blank=True)
     error = models.FloatField(null=True, blank=True, help_text="(simulated - real) / real")
     detail = models.TextField(null=True, blank=True)
+    spent = models.JSONField(
+        default=dict, blank=True, help_text="Cycles by where they went, over the kernels finished so far."
+    )
     progress = models.JSONField(default=dict, blank=True, help_text="Instructions/s and time left, as last reported.")
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
     started_at = models.DateTimeField(null=True, blank=True)
@@ -140,6 +157,11 @@ class Sim(models.Model):
     @property
     def has_ended(self) -> bool:
         return self.status in ENDED
+
+    @property
+    def earlier_attempts(self) -> range:
+        """The attempts before this one, whose logs are kept."""
+        return range(1, self.attempt)
 
     @property
     def core_clock_mhz(self) -> float:
@@ -191,15 +213,19 @@ class Sim(models.Model):
 
     def _advance(self, report: Report) -> None:
         now = timezone.now()
-        before = (self.status, self.kernels_done, self.kernels_total, self.worker, self.detail)
+        before = self._reported()
         if _ORDER[SimStatus(report.state)] > _ORDER[SimStatus(self.status)]:
             self.status = report.state
         self.started_at = self.started_at or now
         self.heartbeat_at = now
         self._note(report)
         self.save()
-        if before != (self.status, self.kernels_done, self.kernels_total, self.worker, self.detail):
+        if before != self._reported():
             self.changed()
+
+    def _reported(self) -> tuple[object, ...]:
+        """What a heartbeat can change that clients want to hear of."""
+        return self.status, self.kernels_done, self.kernels_total, self.worker, self.detail, self.progress
 
     def _note(self, report: Report) -> None:
         if report.kernels_done is not None:
@@ -210,6 +236,8 @@ class Sim(models.Model):
             self.worker = report.worker
         if report.detail is not None:
             self.detail = report.detail
+        if report.progress:
+            self.progress = report.progress
 
     def _end(self, report: Report) -> None:
         now = timezone.now()
@@ -262,15 +290,39 @@ class Sim(models.Model):
             if sim.status not in STARTED or lease is None or lease >= timezone.now():
                 return False
             silence = f"Nothing was heard of worker {sim.worker or 'unknown'} for {settings.CASCADE_LEASE_S} s"
+            return sim._give_up(silence)
+
+    def give_up(self, attempt: int, why: str) -> bool:
+        """The runner of this attempt is dead and has not reported an end, as its task has seen: as ``give_up_lost``."""
+        with transaction.atomic():
+            sim = self.lock()
+            if sim.status not in STARTED or sim.attempt != attempt:
+                return False
+            return sim._give_up(why)
+
+    def give_back(self, attempt: int, why: str) -> bool:
+        """The worker of this attempt shuts down: queue the next one at once. True if it is queued again."""
+        with transaction.atomic():
+            sim = self.lock()
+            if sim.status not in STARTED or sim.attempt != attempt:
+                return False
             if sim.stop_requested:
-                sim._end(Report(SimStatus.CANCELLED, detail=f"{silence}; the sim had been cancelled."))
+                sim._end(Report(SimStatus.CANCELLED, detail="Cancelled."))
                 return False
-            if sim.attempt >= settings.CASCADE_ATTEMPTS:
-                detail = f"{silence}, {sim.attempt} times in a row: the sim is given up. What it finished is kept."
-                sim._end(Report(SimStatus.FAILED, detail=detail))
-                return False
-            sim._queue_again(f"{silence}; attempt {sim.attempt + 1} is queued.")
+            sim._queue_again(f"{why}; attempt {sim.attempt + 1} is queued.")
             return True
+
+    def _give_up(self, why: str) -> bool:
+        """Queue the next attempt, or end the sim where it was cancelled or has had its attempts. ``why``: no full stop."""
+        if self.stop_requested:
+            self._end(Report(SimStatus.CANCELLED, detail=f"{why}; the sim had been cancelled."))
+            return False
+        if self.attempt >= settings.CASCADE_ATTEMPTS:
+            detail = f"{why}. That was attempt {self.attempt}: the sim is given up. What it finished is kept."
+            self._end(Report(SimStatus.FAILED, detail=detail))
+            return False
+        self._queue_again(f"{why}; attempt {self.attempt + 1} is queued.")
+        return True
 
     def requeue(self) -> bool:
         """An operator's wish: run this ended sim once more, as the next attempt. False if it has not ended."""
@@ -294,5 +346,6 @@ class Sim(models.Model):
         self.kernels_done = 0
         self.cycles = self.instructions = self.ipc = self.simulated_ns = self.real_ns = self.error = None
         self.detail = detail
+        self.progress = {}
         self.save()
         self.changed()

@@ -1,0 +1,34 @@
+"""The addresses of the pages. What they show and do, a client can do through ``/api/``."""
+
+from django.urls import path
+
+from cascade_site import pages
+from runs.pages import compare, detail, listing, new
+from sims import pages as sim_pages
+from traces import pages as trace_pages
+
+urlpatterns = [
+    path("", pages.home),
+    path("sign-in", pages.sign_in_page),
+    path("sign-out", pages.sign_out_page),
+    path("docs", pages.docs),
+    path("traces", trace_pages.trace_list),
+    path("traces/<str:trace_id>", trace_pages.trace_detail),
+    path("traces/<str:trace_id>/times", trace_pages.trace_times),
+    path("runs", listing.run_list),
+    path("runs/new", new.run_new),
+    path("runs/<str:run_id>", detail.summary),
+    path("runs/<str:run_id>/kernels", detail.kernels),
+    path("runs/<str:run_id>/correlation", detail.correlation),
+    path("runs/<str:run_id>/timeline", detail.timeline),
+    path("runs/<str:run_id>/log", detail.log),
+    path("runs/<str:run_id>/files", detail.files),
+    path("runs/<str:run_id>/config", detail.config),
+    path("runs/<str:run_id>/events", detail.events),
+    path("runs/<str:run_id>/cancel", detail.cancel),
+    path("sims/<str:sim_id>", sim_pages.sim_detail),
+    path("sims/<str:sim_id>/kernels/<int:index>", sim_pages.kernel_detail),
+    path("compare", compare.compare),
+    path("gpu-configs", sim_pages.gpu_configs),
+    path("gpu-configs/<str:config_id>", sim_pages.gpu_config),
+]

@@ -1,0 +1,54 @@
+"""The answer of a run in one sentence, which is what people open its page for."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from cascade_site.formats import duration, ratio
+
+
+def is_captured_gpu(gpu: str | None, config_name: str) -> bool:
+    """Whether a trace's GPU, as its profiler wrote it, is the GPU of a config: ``NVIDIA GeForce RTX 3070`` is ``RTX 3070``."""
+    if not gpu:
+        return False
+    wanted, found = (re.sub(r"[^a-z0-9]+", " ", text.lower()).split() for text in (config_name, gpu))
+    telling = [word for word in wanted if any(letter.isdigit() for letter in word) and not word.endswith("gb")]
+    return bool(telling) and all(word in found for word in telling)
+
+
+def answer(
+    summary: Mapping[str, Mapping[str, Any]],
+    names: Mapping[str, str],
+    gpu: str | None,
+    real_ns: float | None,
+) -> str:
+    """One sentence (or two) from a comparison's ``summary``; empty while nothing has been simulated.
+
+    :param names: each config's GPU name, by the label that ``summary`` has
+    :param gpu: the GPU that the trace was captured on
+    :param real_ns: the real time of the trace's kernels
+    """
+    done = {label: row for label, row in summary.items() if row.get("simulated_ns")}
+    if not done:
+        return ""
+    fastest = min(done, key=lambda label: done[label]["simulated_ns"])
+    captured = next((label for label in done if is_captured_gpu(gpu, names.get(label, ""))), None)
+    text = f"{names.get(fastest) or fastest} would take {duration(done[fastest]['simulated_ns'])}"
+    compared_ns = done[fastest].get("real_ns")
+    if captured and captured != fastest:
+        text += f", {_against(done[captured]['simulated_ns'], done[fastest]['simulated_ns'])} the {names[captured]} in the same simulation"
+    elif compared_ns and captured is None:
+        text += f", {_against(compared_ns, done[fastest]['simulated_ns'])} the {gpu or 'GPU'} it was captured on"
+    text += "."
+    if captured and (error := done[captured].get("error")) is not None:
+        side = "slow" if error > 0 else "fast"
+        text += f" Simulated against real on the {names[captured]}: {abs(error) * 100:.1f} % too {side}."
+    elif not real_ns:
+        text += " No real times are known for this trace, so nothing says how far off that is."
+    return text
+
+
+def _against(reference_ns: float, predicted_ns: float) -> str:
+    if predicted_ns <= reference_ns:
+        return f"{ratio(reference_ns / predicted_ns)} faster than"
+    return f"{ratio(predicted_ns / reference_ns)} slower than"

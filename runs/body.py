@@ -1,0 +1,137 @@
+"""The form of a new run, and the request body it stands for: pages launch exactly what a client would post."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from django.http import QueryDict
+
+from runs.launch import LaunchRequest
+
+SIMULATORS = ("auto", "builtin", "accelsim", "replay")
+L2_CHOICES = ("chain", "cold", "warm")
+
+
+def _value(text: str) -> Any:
+    """A number where the text is one."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+@dataclass(slots=True)
+class LaunchForm:
+    """What the page's fields hold."""
+
+    gpu_configs: list[str] = field(default_factory=list)
+    simulator: str = "auto"
+    name: str = ""
+    kernels: str = ""
+    set_text: str = ""
+    """``name=value`` lines."""
+    sweep_text: str = ""
+    """``name=v1,v2,…`` lines."""
+    exact: bool = False
+    l2: str = "chain"
+
+    @classmethod
+    def from_query(cls, query: QueryDict) -> Self:
+        """From a GET or POST; unknown choices fall back, as a person may edit an address."""
+        simulator, l2 = query.get("simulator", "auto"), query.get("l2", "chain")
+        return cls(
+            gpu_configs=list(dict.fromkeys(query.getlist("config"))),
+            simulator=simulator if simulator in SIMULATORS else "auto",
+            name=query.get("name", "").strip()[:200],
+            kernels=query.get("kernels", "").strip()[:2000],
+            set_text=query.get("set", "").strip()[:4000],
+            sweep_text=query.get("sweep", "").strip()[:4000],
+            exact=query.get("exact") == "1",
+            l2=l2 if l2 in L2_CHOICES else "chain",
+        )
+
+    @classmethod
+    def from_body(cls, body: dict[str, Any]) -> Self:
+        """From the request that made an earlier run."""
+        options = body.get("options") or {}
+        return cls(
+            gpu_configs=list(body.get("gpu_configs") or []),
+            simulator=body.get("simulator") or "auto",
+            name=body.get("name") or "",
+            kernels=body.get("kernels") or "",
+            set_text="\n".join(f"{name}={value}" for name, value in (body.get("set") or {}).items()),
+            sweep_text="\n".join(
+                f"{name}={','.join(map(str, values))}" for name, values in (body.get("sweep") or {}).items()
+            ),
+            exact=bool(options.get("exact")),
+            l2=options.get("l2") or "chain",
+        )
+
+    def as_query(self) -> QueryDict:
+        query = QueryDict(mutable=True)
+        query.setlist("config", self.gpu_configs)
+        fields = {"simulator": self.simulator, "name": self.name, "kernels": self.kernels, "l2": self.l2}
+        query.update({**fields, "set": self.set_text, "sweep": self.sweep_text, "exact": "1" if self.exact else ""})
+        return query
+
+    def _pairs(self, text: str) -> dict[str, str]:
+        lines = (line.partition("=") for line in text.splitlines() if line.strip())
+        return {name.strip(): value.strip() for name, _, value in lines}
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        return {name: _value(value) for name, value in self._pairs(self.set_text).items()}
+
+    @property
+    def sweep(self) -> dict[str, list[Any]]:
+        return {
+            name: [_value(part.strip()) for part in value.split(",") if part.strip()]
+            for name, value in self._pairs(self.sweep_text).items()
+        }
+
+    @property
+    def options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {"exact": True} if self.exact else {}
+        return options | ({"l2": self.l2} if self.l2 != "chain" else {})
+
+    @property
+    def sims_total(self) -> int:
+        total = len(self.gpu_configs)
+        for values in self.sweep.values():
+            total *= max(1, len(values))
+        return total
+
+    def problems(self) -> dict[str, str]:
+        """What a person can mend before anything is asked of the server."""
+        problems = {}
+        if not self.gpu_configs:
+            problems["gpu_configs"] = "Choose at least one GPU config."
+        for name, text in (("set", self.set_text), ("sweep", self.sweep_text)):
+            if any("=" not in line for line in text.splitlines() if line.strip()):
+                problems[name] = "Write one name=value a line."
+        return problems
+
+    def launch_request(self) -> LaunchRequest:
+        return LaunchRequest(
+            gpu_configs=self.gpu_configs,
+            simulator=self.simulator,
+            name=self.name or None,
+            kernels=self.kernels,
+            overrides=self.overrides,
+            sweep=self.sweep,
+            options=self.options,
+        )
+
+
+def launch_body(trace_id: str, form: LaunchForm) -> dict[str, Any]:
+    """The body of ``POST /api/runs`` that does the same as the form."""
+    body: dict[str, Any] = {"trace_id": trace_id, "gpu_configs": form.gpu_configs, "simulator": form.simulator}
+    extra = {
+        "name": form.name,
+        "kernels": form.kernels,
+        "set": form.overrides,
+        "sweep": form.sweep,
+        "options": form.options,
+    }
+    return body | {name: value for name, value in extra.items() if value}

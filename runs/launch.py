@@ -1,0 +1,183 @@
+"""Launching a run: checks what was asked for, makes the run and its sims in one transaction, then hands them to workers."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from runs.events import open_channel, publish
+from runs.models import Run
+from runs.options import problem_with
+from runs.serializers import RunSerializer
+from runs.variants import Variant, variants
+from sims.gpus import OverrideError
+from sims.gpus.serial import spec_to_dict
+from sims.gpus.spec import GpuSpec
+from sims.models import GpuConfig, Sim
+from sims.simulators.registry import choose
+from traces.models import Trace, TraceStatus
+from traces.selection import parse_selection
+
+MAX_SIMS = 256
+
+
+class LaunchError(ValueError):
+    """A run that cannot be; ``field`` names what is wrong with the request."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class TraceNotReadyError(ValueError):
+    """The trace is still on its way, or its ingest failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRequest:
+    """What a run is to be."""
+
+    gpu_configs: list[str]
+    simulator: str = "auto"
+    name: str | None = None
+    kernels: str = ""
+    """A selection such as ``1-20,25``; empty for all."""
+    overrides: dict[str, Any] = field(default_factory=dict)
+    """Config values that every sim has instead of its config's own."""
+    sweep: dict[str, list[Any]] = field(default_factory=dict)
+    """Config values by name that are tried one after the other, all combinations."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """The simulator's switches."""
+
+
+def launch(trace: Trace, request: LaunchRequest, *, key: str | None = None, body: dict[str, Any] | None = None) -> Run:
+    """Make the run and queue its sims.
+
+    :param key: idempotency key: the caller has looked for a run of that key
+    :param body: the request as the client sent it, kept with the run
+    :raises TraceNotReadyError: the trace is not ``ready``
+    :raises LaunchError: the request does not fit the trace, the configs or the simulators there are
+    :raises IntegrityError: another run has taken the key meanwhile
+    """
+    if trace.status != TraceStatus.READY:
+        raise TraceNotReadyError(_why_not_ready(trace))
+    chosen = _variants(_specs(request.gpu_configs), request)
+    indices = _selection(trace, request.kernels)
+    if problem := problem_with(request.options):
+        raise LaunchError(f"options.{problem[0]}", problem[1])
+    simulators = [_simulator(request.simulator, variant) for variant in chosen]
+    with transaction.atomic():
+        run = Run.objects.create(
+            name=request.name, trace=trace, simulator=request.simulator, request=body or {}, idempotency_key=key
+        )
+        sims = [
+            _sim(run, position, variant, simulator, request, indices)
+            for position, (variant, simulator) in enumerate(zip(chosen, simulators, strict=True))
+        ]
+        Sim.objects.bulk_create(sims)
+        open_channel(run.id)
+        run = Run.objects.with_sims().get(pk=run.id)
+        publish(run.id, [("run", RunSerializer(run).data)])
+        transaction.on_commit(lambda: _hand_out(run), robust=True)
+    return run
+
+
+def launch_once(trace: Trace, request: LaunchRequest, key: str, body: dict[str, Any]) -> tuple[Run, bool]:
+    """Like :func:`launch`, but a repeat under the same key answers the run that is there; whether it is a new one.
+
+    :raises LaunchError: the key belongs to another request (``field`` is then ``Idempotency-Key``)
+    """
+    if (earlier := run_of_key(key, body)) is not None:
+        return earlier, False
+    try:
+        return launch(trace, request, key=key, body=body), True
+    except IntegrityError:
+        # The same request at the same time, in another process: its run is this one's too.
+        if (earlier := run_of_key(key, body)) is None:
+            raise
+        return earlier, False
+
+
+class KeyTakenError(LaunchError):
+    """The idempotency key belongs to a different request."""
+
+
+def run_of_key(key: str, body: dict[str, Any]) -> Run | None:
+    """The run that was launched under a key. Raises :class:`KeyTakenError` if by another request."""
+    run = Run.objects.with_sims().filter(idempotency_key=key).first()
+    if run is not None and run.request != body:
+        raise KeyTakenError("Idempotency-Key", f"This key was used for another request, which made {run.id}.")
+    return run
+
+
+def _why_not_ready(trace: Trace) -> str:
+    if trace.status == TraceStatus.FAILED:
+        return f"Trace '{trace.id}' failed and cannot be simulated: {trace.detail or 'no reason is known'}"
+    return f"Trace '{trace.id}' is still being uploaded; launch the run when it is ready."
+
+
+def _specs(config_ids: list[str]) -> dict[str, GpuSpec]:
+    configs = GpuConfig.objects.in_bulk(config_ids)
+    unknown = [config_id for config_id in config_ids if config_id not in configs]
+    if unknown:
+        known = ", ".join(GpuConfig.objects.values_list("id", flat=True))
+        raise LaunchError("gpu_configs", f"There is no GPU config '{unknown[0]}'; there are {known}.")
+    return {config_id: configs[config_id].as_spec for config_id in config_ids}
+
+
+def _variants(specs: dict[str, GpuSpec], request: LaunchRequest) -> list[Variant]:
+    sims_total = len(specs)
+    for name, values in request.sweep.items():
+        if not values:
+            raise LaunchError(f"sweep.{name}", "Give at least one value.")
+        sims_total *= len(values)
+    if sims_total > MAX_SIMS:
+        raise LaunchError("sweep", f"This makes {sims_total} sims; a run may have at most {MAX_SIMS}.")
+    try:
+        chosen = list(variants(specs, request.overrides, request.sweep))
+    except OverrideError as error:
+        raise LaunchError("sweep" if request.sweep else "set", str(error)) from None
+    if len({variant.label for variant in chosen}) < len(chosen):
+        raise LaunchError("sweep", "A value comes twice.")
+    return chosen
+
+
+def _selection(trace: Trace, text: str) -> list[int]:
+    """The selected kernels' indices; empty where all of the trace is selected."""
+    total = trace.kernels_total or 0
+    try:
+        indices = parse_selection(text, total)
+    except ValueError as error:
+        raise LaunchError("kernels", str(error)) from None
+    return [] if len(indices) == total else indices
+
+
+def _simulator(wanted: str, variant: Variant) -> str:
+    try:
+        return choose(wanted, variant.spec)
+    except ValueError as error:
+        raise LaunchError("simulator", str(error)) from None
+
+
+def _sim(
+    run: Run, position: int, variant: Variant, simulator: str, request: LaunchRequest, indices: list[int]
+) -> Sim:
+    return Sim(
+        run=run,
+        position=position,
+        gpu_config=variant.label,
+        config=spec_to_dict(variant.spec),
+        options={**request.options, **({"set": variant.overrides} if variant.overrides else {})},
+        simulator=simulator,
+        kernel_indices=indices,
+        kernels_total=len(indices) or run.trace.kernels_total,
+        created_at=run.created_at,
+    )
+
+
+def _hand_out(run: Run) -> None:
+    """After the commit. A broker that is away costs nothing: the reaper sends what was never sent."""
+    from sims.tasks import dispatch
+
+    for sim in run.sims.all():
+        dispatch(sim.id)

@@ -1,0 +1,1 @@
+"""The pages of runs: list, new, one run's tabs, compare."""

@@ -1,0 +1,125 @@
+"""New run: choose configs side by side, see what it will cost and whether it is there already, then launch."""
+
+import json
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Avg, F
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+
+from cascade_site.pages import page
+from runs.answer import is_captured_gpu
+from runs.body import LaunchForm, launch_body
+from runs.launch import LaunchError, TraceNotReadyError, launch_once
+from runs.models import Run, RunStatus
+from sims.gpus.spec import GpuSpec
+from sims.models import GpuConfig, Sim, SimStatus
+from sims.simulators.registry import simulators_for
+from traces.models import Trace, TraceStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One config to choose."""
+
+    config: GpuConfig
+    spec: GpuSpec
+    simulators: list[str]
+    captured: bool
+    chosen: bool
+
+
+@page("GET", "HEAD", "POST")
+def run_new(request: HttpRequest) -> HttpResponse:
+    trace_id = request.POST.get("trace") or request.GET.get("trace")
+    if not trace_id:
+        return render(request, "runs/choose_trace.html", {"section": "runs", "traces": _ready_traces()})
+    trace = get_object_or_404(Trace, pk=trace_id)
+    form = LaunchForm.from_query(request.POST if request.method == "POST" else _start(request))
+    problems: dict[str, str] = {}
+    if request.method == "POST" and "launch" in request.POST:
+        problems = form.problems()
+        if not problems:
+            answer = _launch(request, trace, form, problems)
+            if answer is not None:
+                return answer
+    return render(request, "runs/new.html", _context(request, trace, form, problems), status=422 if problems else 200)
+
+
+def _ready_traces() -> Any:
+    return Trace.objects.filter(status=TraceStatus.READY).newest_first()[:200]
+
+
+def _start(request: HttpRequest) -> QueryDict:
+    """The form's first state: what the address says, or the request of the run that is cloned."""
+    source = Run.objects.filter(pk=request.GET.get("clone", "")).first()
+    if source is None:
+        return request.GET
+    return LaunchForm.from_body(source.request).as_query()
+
+
+def _launch(request: HttpRequest, trace: Trace, form: LaunchForm, problems: dict[str, str]) -> HttpResponse | None:
+    body = launch_body(trace.id, form)
+    try:
+        run, _ = launch_once(trace, form.launch_request(), request.POST.get("key") or secrets.token_hex(16), body)
+    except LaunchError as error:
+        problems[error.field] = str(error)
+        return None
+    except TraceNotReadyError as error:
+        problems["trace"] = str(error)
+        return None
+    return redirect(f"/runs/{run.id}")
+
+
+def _context(request: HttpRequest, trace: Trace, form: LaunchForm, problems: dict[str, str]) -> dict[str, Any]:
+    cards = [_card(config, trace, form) for config in GpuConfig.objects.all()]
+    body = json.dumps(launch_body(trace.id, form), indent=1)
+    return {
+        "section": "runs",
+        "trace": trace,
+        "form": form,
+        "cards": cards,
+        "problems": problems,
+        "body": body,
+        "already": _already(trace, form),
+        "estimate_s": _estimate_s(trace, len(form.gpu_configs)),
+        "key": request.POST.get("key") or secrets.token_hex(16),
+        "sims_total": form.sims_total,
+    }
+
+
+def _card(config: GpuConfig, trace: Trace, form: LaunchForm) -> Card:
+    spec = config.as_spec
+    return Card(
+        config=config,
+        spec=spec,
+        simulators=simulators_for(spec),
+        captured=is_captured_gpu(trace.gpu, spec.name),
+        chosen=config.id in form.gpu_configs,
+    )
+
+
+def _already(trace: Trace, form: LaunchForm) -> list[Run]:
+    """Finished runs of the same trace with the same request: their answer is there already."""
+    if not form.gpu_configs:
+        return []
+    wanted = launch_body(trace.id, form)
+    finished = Run.objects.filter(trace=trace, status=RunStatus.FINISHED).newest_first()[:50]
+    ignored = ("name",)
+
+    def essence(body: dict[str, Any]) -> dict[str, Any]:
+        kept = {key: value for key, value in body.items() if key not in ignored and value not in ("", {}, [], None)}
+        kept["gpu_configs"] = sorted(kept.get("gpu_configs", []))
+        return kept
+
+    return [run for run in finished if essence(run.request) == essence(wanted)][:3]
+
+
+def _estimate_s(trace: Trace, configs: int) -> float | None:
+    """Wall seconds of one sim of this trace so far, times the configs; None before the first has finished."""
+    took = Sim.objects.filter(run__trace=trace, status=SimStatus.FINISHED).aggregate(
+        average=Avg(F("finished_at") - F("started_at"))
+    )["average"]
+    return took.total_seconds() * max(configs, 1) if took is not None else None

@@ -1,0 +1,139 @@
+"""What a run found: the bodies of its read-only routes. Each takes a number of queries that does not grow with the run."""
+
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from typing import Any
+
+from cascade_site.serializing import to_json
+from runs import comparison, perfetto
+from runs.models import Run
+from runs.rows import RealKernel, SimulatedKernel, SimulatedRun
+from runs.serializers import RunSerializer
+from sims.models import Sim, SimFile, SimKernel, StepTimeline
+from sims.reading import kernel_rows, results_json
+from sims.serializers import SimFileSerializer
+from traces.models import TraceKernel
+from traces.serializers import TraceSerializer
+
+_SIMULATED_FIELDS = (
+    "index",
+    "name",
+    "cycles",
+    "simulated_ns",
+    "launch_cycles",
+    "launch_uid",
+    "instructions",
+    "occupancy",
+    "dram_bytes",
+    "stream",
+    "source",
+)
+
+
+def real_kernels(trace_id: str) -> list[RealKernel]:
+    """The trace's launches with their real times, in launch order."""
+    found = TraceKernel.objects.filter(trace_id=trace_id).order_by("index")
+    rows = found.values_list("index", "name", "grid", "block", "stream", "real_ns", "start_ns", "step", "phase")
+    return [
+        RealKernel(index, name, tuple(grid), tuple(block), int(stream), *rest)
+        for index, name, grid, block, stream, *rest in rows.iterator(chunk_size=2000)
+    ]
+
+
+def simulated_runs(sims: list[Sim]) -> list[SimulatedRun]:
+    """Each sim's launches, in one query, in the order of the sims."""
+    kernels: dict[str, list[SimulatedKernel]] = {sim.id: [] for sim in sims}
+    found = SimKernel.objects.filter(sim__in=sims).order_by("sim_id", "index").values_list("sim_id", *_SIMULATED_FIELDS)
+    for sim_id, index, name, cycles, ns, launch_cycles, *rest, stream, source in found.iterator(chunk_size=2000):
+        place = int(stream) if stream is not None else 0
+        kernels[sim_id].append(
+            SimulatedKernel(index, name, cycles, ns, launch_cycles or 0, *rest, stream=place, source=source)
+        )
+    return [SimulatedRun(sim.gpu_config, sim.id, sim.core_clock_mhz, kernels[sim.id]) for sim in sims]
+
+
+def sims_of(run: Run) -> list[Sim]:
+    """The run's sims with their configs, in the order in which they were asked for."""
+    return list(run.sims.order_by("position"))
+
+
+def comparison_of(run: Run, baseline: str = comparison.REAL, with_launch_latency: bool = False) -> dict[str, Any]:
+    """The comparison's body. Raises :class:`comparison.UnknownBaselineError`."""
+    return comparison.compare(
+        run.id,
+        run.trace_id,
+        real_kernels(run.trace_id),
+        simulated_runs(sims_of(run)),
+        baseline=baseline,
+        include_launch_latency=with_launch_latency,
+    )
+
+
+def kernels_of(run: Run) -> list[dict[str, Any]]:
+    """Every sim's kernels without their stats maps."""
+    sims = sims_of(run)
+    rows = kernel_rows(sims)
+    return [{"sim_id": sim.id, "gpu_config": sim.gpu_config, "kernels": rows[sim.id]} for sim in sims]
+
+
+def step_timelines_of(run: Run) -> list[dict[str, Any]]:
+    """The step timelines that the sims' runners have posted."""
+    found = StepTimeline.objects.filter(sim__run=run).select_related("sim").order_by("sim__position")
+    return [
+        {
+            "sim_id": posted.sim_id,
+            "gpu_config": posted.sim.gpu_config,
+            "timeline": posted.timeline,
+            "comparison": posted.comparison,
+        }
+        for posted in found
+    ]
+
+
+def files_of(run: Run) -> list[dict[str, Any]]:
+    """Every output file of the run's sims."""
+    found = SimFile.objects.filter(sim__run=run).select_related("sim").order_by("sim__position", "name")
+    return list(SimFileSerializer(found, many=True).data)
+
+
+def results_json_of(run: Run) -> Generator[bytes, None, None]:
+    """Run, trace, every sim's results and the comparison as one JSON file, in pieces."""
+    yield b'{"run":' + to_json(RunSerializer(run).data) + b',"trace":' + to_json(TraceSerializer(run.trace).data)
+    yield b',"sims":['
+    for number, sim in enumerate(sims_of(run)):
+        if number:
+            yield b","
+        yield from results_json(sim)
+    yield b'],"comparison":' + to_json(comparison_of(run)) + b"}"
+
+
+def perfetto_of(run: Run) -> Generator[bytes, None, None]:
+    """The run as a Chrome trace, in pieces: the real run where times are known, then one process per sim."""
+    real = real_kernels(run.trace_id)
+    streams = {kernel.index: kernel.stream for kernel in real}
+    steps = {kernel.index: (kernel.step, kernel.phase) for kernel in real if kernel.step is not None}
+    processes = []
+    if any(kernel.real_ns is not None for kernel in real):
+        processes.append(perfetto.real_process(real, run.trace.gpu or ""))
+    starts_ns = {posted["sim_id"]: predicted_starts_ns(posted["timeline"]) for posted in step_timelines_of(run)}
+    for simulated in simulated_runs(sims_of(run)):
+        # The trace knows the streams; a log may have lost them.
+        kernels = [replace(kernel, stream=streams.get(kernel.index, kernel.stream)) for kernel in simulated.kernels]
+        starts = starts_ns.get(simulated.sim_id)
+        processes.append(perfetto.simulated_process(simulated.gpu_config, kernels, starts, steps))
+    yield from perfetto.chrome_trace(processes)
+
+
+def predicted_starts_ns(timeline: dict[str, Any]) -> dict[int, float]:
+    """Predicted start by trace kernel of a step timeline, where it has some. Anyone may have posted it: nothing is sure."""
+    starts: dict[int, float] = {}
+    for step in _objects(timeline.get("steps")):
+        for kernel in _objects(step.get("kernels")):
+            index, start_ns = kernel.get("trace_kernel"), kernel.get("predicted_start_ns")
+            if type(index) is int and isinstance(start_ns, int | float):
+                starts.setdefault(index, float(start_ns))
+    return starts
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())

@@ -1,0 +1,91 @@
+"""One memory channel over a stretch of cycles: its L2 slices and its DRAM.
+
+Between two exchanges over the crossbars channels are independent of each other, so each runs its stretch alone.
+Order inside a cycle: DRAM ticks that fall before it; replies leave the slices; a tick at its very time; slices.
+"""
+
+from sims.engine import dram, l2
+from sims.engine.jit import INFINITY, Record, compiled
+from sims.engine.memory import Memory
+from sims.engine.packets import pop, push
+
+
+@compiled
+def run(gpu: Record, memory: Memory, c: int, first_cycle: int, cycles: int) -> None:
+    """Cycles ``first_cycle`` .. ``first_cycle + cycles - 1`` of channel ``c``; ``memory.schedule`` has their ticks."""
+    i = 0
+    while i < cycles:
+        now = first_cycle + i
+        idle_until = _next_cycle(gpu, memory, c, now)
+        if idle_until > now:
+            i += min(idle_until - now, cycles - i)
+            continue
+        entry = memory.schedule[i]
+        busy = _dram_has_work(gpu, memory, c)
+        if busy:
+            for k in range(entry.ticks_before):
+                dram.tick(gpu, memory, c, now, entry.first_tick + k)
+        for own in range(gpu.slices_per_channel):
+            _send_reply(gpu, memory, c * gpu.slices_per_channel + own, now)
+        if entry.ticks_inside and busy:
+            dram.tick(gpu, memory, c, now, entry.first_tick + entry.ticks_before)
+        for own in range(gpu.slices_per_channel):
+            _run_slice(gpu, memory, c * gpu.slices_per_channel + own, now)
+        i += 1
+
+
+@compiled
+def _dram_has_work(gpu: Record, memory: Memory, c: int) -> bool:
+    if memory.channels[c].work > 0:
+        return True
+    for own in range(gpu.slices_per_channel):
+        if memory.slices[c * gpu.slices_per_channel + own].to_dram.count > 0:
+            return True
+    return False
+
+
+@compiled
+def _next_cycle(gpu: Record, memory: Memory, c: int, now: int) -> int:
+    """``now`` if anything can happen, else the first cycle in which a request leaves its delay."""
+    if _dram_has_work(gpu, memory, c):
+        return now
+    earliest = INFINITY
+    for own in range(gpu.slices_per_channel):
+        part = memory.slices[c * gpu.slices_per_channel + own]
+        if part.input.count + part.replies.count + part.misses.count + part.from_dram.count + part.filled_count > 0:
+            return now
+        if part.delayed.count > 0:
+            earliest = min(earliest, memory.packets[part.delayed.head].time)
+    return max(earliest, now)
+
+
+@compiled
+def _send_reply(gpu: Record, memory: Memory, d: int, now: int) -> None:
+    part = memory.slices[d]
+    if part.replies.count > 0 and part.leaving.count < gpu.icnt_buffer:
+        index = pop(memory.packets, part.replies)
+        memory.packets[index].time = now
+        push(memory.packets, part.leaving, index)
+
+
+@compiled
+def _run_slice(gpu: Record, memory: Memory, d: int, now: int) -> None:
+    part = memory.slices[d]
+    if part.input.count + l2.SLICE_FREE_ENTRIES > gpu.l2_queue:
+        part.last_full = now
+        memory.full[d, now & (memory.full.shape[1] - 1)] = now
+    l2.slice_cycle(gpu, memory, d, now)
+
+
+@compiled
+def is_quiet(gpu: Record, memory: Memory, c: int) -> bool:
+    """Whether nothing is under way in the channel."""
+    if _dram_has_work(gpu, memory, c):
+        return False
+    for own in range(gpu.slices_per_channel):
+        part = memory.slices[c * gpu.slices_per_channel + own]
+        queued = part.arrived.count + part.delayed.count + part.input.count + part.misses.count + part.from_dram.count
+        if queued + part.replies.count + part.leaving.count + part.filled_count > 0:
+            return False
+    return True
+

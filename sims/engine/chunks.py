@@ -1,0 +1,164 @@
+"""Storage of the decoded CTAs in flight: loaded when the SMs need them, used again when they have ended.
+
+Memory is bounded by what is in flight, not by the kernel: a chunk's place in the arrays is free again once all its CTAs have
+finished, and arrays only grow when no hole is large enough.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sims.engine.errors import KernelError
+from sims.engine.program import CtaChunk, Program
+from sims.engine.statics import CODE, code_table
+from sims.engine.trace import Trace
+from sims.gpus.spec import GpuSpec
+
+FIRST_CAPACITY = 1 << 12
+FIRST_CTA_TABLE = 1 << 10
+
+
+@dataclass
+class Arena:
+    """Parallel arrays with one allocator: first fit among the holes, growing when none is large enough."""
+
+    arrays: dict[str, NDArray[np.generic]]
+    holes: list[tuple[int, int]] = field(default_factory=list)
+    """(start, size), ascending."""
+
+    @classmethod
+    def of(cls, **dtypes: str) -> "Arena":
+        """Empty arrays by name and dtype."""
+        arrays = {name: np.zeros(FIRST_CAPACITY, dtype) for name, dtype in dtypes.items()}
+        return cls(arrays, [(0, FIRST_CAPACITY)])
+
+    def allocate(self, size: int) -> int:
+        """Start of ``size`` free entries."""
+        for i, (start, room) in enumerate(self.holes):
+            if room >= size:
+                self.holes[i : i + 1] = [(start + size, room - size)] if room > size else []
+                return start
+        self._grow(size)
+        return self.allocate(size)
+
+    def _grow(self, size: int) -> None:
+        capacity = len(next(iter(self.arrays.values())))
+        added = max(capacity, size)
+        for name, array in self.arrays.items():
+            self.arrays[name] = np.concatenate([array, np.zeros(added, array.dtype)])
+        self.release(capacity, added)
+
+    def release(self, start: int, size: int) -> None:
+        """Give entries back; neighbouring holes become one."""
+        merged: list[tuple[int, int]] = []
+        for hole in sorted([*self.holes, (start, size)]):
+            if merged and merged[-1][0] + merged[-1][1] == hole[0]:
+                merged[-1] = (merged[-1][0], merged[-1][1] + hole[1])
+            else:
+                merged.append(hole)
+        self.holes = merged
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """Where a chunk lies."""
+
+    ctas: range
+    instructions: tuple[int, int]
+    sectors: tuple[int, int]
+    warps: tuple[int, int]
+
+
+class ChunkStore:
+    """Feeds one kernel's CTAs to the compiled code."""
+
+    def __init__(self, program: Program, spec: GpuSpec, register_banks: int) -> None:
+        self.program = program
+        self.loaded = 0
+        """CTAs loaded so far; they are numbered in file order."""
+        self.instructions_loaded = 0
+        self._chunks: Iterator[CtaChunk] = iter(program.chunks())
+        self._spec, self._banks = spec, register_banks
+        self._instructions = Arena.of(static_ids="u2", operands="i4")
+        self._sectors = Arena.of(sector_addresses="i8", sector_masks="u4")
+        self._warps = Arena.of(warp_start="i8", warp_length="i4")
+        self._tables = {name: np.zeros(FIRST_CTA_TABLE, "i8") for name in ("cta_warps", "cta_sectors", "cta_finished")}
+        self._code = np.zeros(0, CODE)
+        self._in_flight: list[_Loaded] = []
+
+    def trace(self) -> Trace:
+        """The arrays as they are now; to be asked for again after every :meth:`load`."""
+        return Trace(
+            code=self._code, **self._instructions.arrays, **self._sectors.arrays, **self._warps.arrays, **self._tables
+        )
+
+    def load(self, wanted: int) -> None:
+        """Load chunks until ``wanted`` CTAs are there, or the program's last."""
+        self._recycle()
+        total = self.program.shape.ctas
+        while self.loaded < min(wanted, total):
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                raise KernelError(f"{self.program.shape.name}: the trace has {self.loaded} of {total} CTAs")
+            self._add(chunk)
+        self._extend_code()
+
+    def _recycle(self) -> None:
+        finished, still = self._tables["cta_finished"], []
+        for chunk in self._in_flight:
+            if all(finished[cta % len(finished)] for cta in chunk.ctas):
+                self._instructions.release(*chunk.instructions)
+                self._sectors.release(*chunk.sectors)
+                self._warps.release(*chunk.warps)
+            else:
+                still.append(chunk)
+        self._in_flight = still
+
+    def _add(self, chunk: CtaChunk) -> None:
+        warps = len(chunk.warp_start)
+        loaded = _Loaded(
+            ctas=range(self.loaded, self.loaded + chunk.ctas),
+            instructions=_put(self._instructions, static_ids=chunk.static_ids, operands=chunk.operands),
+            sectors=_put(self._sectors, sector_addresses=chunk.sector_addresses, sector_masks=chunk.sector_masks),
+            warps=(self._warps.allocate(warps), warps),
+        )
+        first = loaded.warps[0]
+        self._warps.arrays["warp_start"][first : first + warps] = chunk.warp_start + loaded.instructions[0]
+        self._warps.arrays["warp_length"][first : first + warps] = chunk.warp_length
+        self._in_flight.append(loaded)
+        self._widen_tables()
+        warps_per_cta = self.program.shape.warps_per_cta
+        rows = np.arange(loaded.ctas.start, loaded.ctas.stop) % len(self._tables["cta_warps"])
+        self._tables["cta_warps"][rows] = first + warps_per_cta * np.arange(chunk.ctas)
+        self._tables["cta_sectors"][rows] = loaded.sectors[0]
+        self._tables["cta_finished"][rows] = 0
+        self.loaded += chunk.ctas
+        self.instructions_loaded += len(chunk.static_ids)
+
+    def _widen_tables(self) -> None:
+        """A CTA's row is its number modulo the length, so the length must exceed the span of CTAs in flight."""
+        span = self._in_flight[-1].ctas.stop - self._in_flight[0].ctas.start
+        length = len(self._tables["cta_warps"])
+        if span <= length:
+            return
+        wider = 1 << span.bit_length()
+        numbers = np.arange(max(0, self.loaded - length), self.loaded)
+        for name, table in self._tables.items():
+            self._tables[name] = np.zeros(wider, "i8")
+            self._tables[name][numbers % wider] = table[numbers % length]
+
+    def _extend_code(self) -> None:
+        known = len(self._code)
+        if len(self.program.statics) > known:
+            added = code_table(self.program.statics[known:], self._spec, self._banks)
+            self._code = np.concatenate([self._code, added])
+
+
+def _put(arena: Arena, **parts: NDArray[np.generic]) -> tuple[int, int]:
+    size = max(1, *(len(part) for part in parts.values()))
+    start = arena.allocate(size)
+    for name, part in parts.items():
+        arena.arrays[name][start : start + len(part)] = part
+    return start, size

@@ -1,0 +1,147 @@
+"""CTAs: start on an SM and hand-out over the SMs (sections 1 and 10).
+
+Once a cycle every SM in round-robin order gets at most one CTA; the search begins after the SM that got the last one, also over
+kernels. A slot freed in a cycle is filled at the end of that cycle. CTAs are handed out in file order.
+Microbenchmarks: ``cta``, ``fix_exit``.
+"""
+
+import numpy as np
+
+from sims.engine import l1
+from sims.engine.accounts import WHY_FETCH
+from sims.engine.jit import Record, Table, bit, compiled
+from sims.engine.program import KIND_EXIT
+from sims.engine.scoreboard import EMPTY, INFINITE, RUNNING
+from sims.engine.smstate import BARRIERS
+from sims.engine.trace import Trace
+
+LAUNCH = np.dtype(
+    [
+        ("ctas", "i8"),
+        ("loaded", "i8"),  # CTAs in the chunk store so far
+        ("next_cta", "i8"),
+        ("warps_per_cta", "i8"),
+        ("ctas_per_sm", "i8"),
+        ("l1_ways", "i8"),
+        ("last_sm", "i8"),
+        ("cycle", "i8"),  # SM time, from the kernel's start
+        ("limit", "i8"),  # end of the quantum
+        ("start", "i8"),  # global cycle of the kernel's start
+        ("end", "i8"),  # cycle in which the last CTA ended
+        ("phase", "i8"),
+    ]
+)
+"""A running kernel: its shape and how far it is. One record."""
+
+NO_EXIT = 1
+"""Error of an SM: a warp of the trace does not end with EXIT."""
+
+
+@compiled
+def start_cta(trace: Trace, sm: Record, launch: Record, cta: int, now: int) -> None:
+    """CTA ``cta`` is issued to the SM at the end of cycle ``now``; fetch sees its warps one cycle later."""
+    slot = 0
+    while sm.cta_used & bit(slot):
+        slot += 1
+    if sm.resident == 0:
+        sm.active_since = now + 1
+        for subcore in range(len(sm.last_issue_time)):
+            sm.last_issue_time[subcore] = now
+    sm.cta_used |= bit(slot)
+    sm.resident += 1
+    sm.launch_pending += 1
+    sm.cta_launch[slot] = now
+    sm.cta_number[slot] = cta
+    sm.cta_sectors[slot] = trace.cta_sectors[cta % len(trace.cta_sectors)]
+    for barrier in range(BARRIERS):
+        sm.bar_arrived[slot, barrier] = 0
+        sm.bar_waiting[slot, barrier] = 0
+    warps = launch.warps_per_cta
+    sm.cta_left[slot] = warps
+    sm.cta_live[slot] = warps
+    first = trace.cta_warps[cta % len(trace.cta_warps)]
+    for i in range(warps):
+        _start_warp(trace, sm, slot, slot * warps + i, first + i)
+        if sm.error and sm.error_warp < 0:
+            sm.error_warp = i
+            sm.error_cta = cta
+    sm.time = min(sm.time, now + 1)
+
+
+@compiled
+def _start_warp(trace: Trace, sm: Record, slot: int, warp: int, entry: int) -> None:
+    sm.epoch += 1
+    start = trace.warp_start[entry]
+    sm.warp_next[warp] = start
+    sm.warp_end[warp] = start + trace.warp_length[entry]
+    sm.warp_state[warp] = RUNNING
+    sm.warp_slot[warp] = slot
+    sm.warp_epoch[warp] = sm.epoch
+    sm.warp_age[warp] = sm.epoch
+    sm.warp_why[warp] = WHY_FETCH
+    for counter in (
+        sm.warp_buffered, sm.warp_in_flight, sm.warp_unknown, sm.warp_last, sm.warp_last_write,
+        sm.warp_group, sm.warp_oldest_group, sm.warp_wait_group,
+    ):  # fmt: skip
+        counter[warp] = 0
+    sm.group_open[warp, 0] = 0
+    for register in range(sm.register_ready.shape[1]):
+        sm.register_ready[warp, register] = 0
+    if trace.warp_length[entry] == 0:
+        sm.warp_state[warp] = EMPTY
+        sm.cta_live[slot] -= 1
+        sm.cta_left[slot] -= 1
+    elif trace.code[trace.static_ids[sm.warp_end[warp] - 1]].kind != KIND_EXIT:
+        sm.error = NO_EXIT
+        sm.error_warp = -1
+
+
+@compiled
+def show_launched(sm: Record, launch: Record, now: int) -> None:
+    """CTAs launched in an earlier cycle become visible to fetch."""
+    for slot in range(launch.ctas_per_sm):
+        if sm.cta_used & bit(slot) and sm.cta_launch[slot] < now:
+            sm.cta_launch[slot] = INFINITE
+            sm.launch_pending -= 1
+            for i in range(launch.warps_per_cta):
+                warp = slot * launch.warps_per_cta + i
+                if sm.warp_state[warp] == RUNNING:
+                    sm.fetchable |= bit(warp)
+
+
+@compiled
+def next_stop(sms: Table, stopped: Table, first_sm: int) -> int:
+    """The stopped SM with the earliest cycle, in round-robin order from ``first_sm``; -1 if none has stopped."""
+    best = -1
+    cycle = np.int64(INFINITE)
+    for i in range(len(sms)):
+        index = (first_sm + i) % len(sms)
+        if 0 <= stopped[index] < cycle:
+            cycle = stopped[index]
+            best = index
+    return best
+
+
+@compiled
+def prepare_sm(gpu: Record, sm: Record, launch: Record) -> None:
+    """Start of a kernel: invalidate the L1 and set the SM's clocks back to zero. Round-robin pointers persist."""
+    l1.invalidate(gpu, sm, launch.l1_ways)
+    sm.time = INFINITE
+    sm.last_visit = -1
+    sm.last_end = 0
+    sm.error = 0
+    sm.next_age = 0
+    sm.next_order = 0
+    for slot in range(len(sm.wake)):
+        sm.wake[slot] = 0
+    for word in range(len(sm.wake_occupied)):
+        sm.wake_occupied[word] = 0
+    for subcore in range(gpu.subcores):
+        for pipe in range(sm.unit_free.shape[1]):
+            sm.unit_free[subcore, pipe] = 0
+        for slot in range(sm.write_time.shape[1]):
+            sm.write_time[subcore, slot] = -1
+    # Copies that no warp waited for may still be in the bank queues; their cycles were the last kernel's.
+    for bank in range(gpu.l1_banks):
+        for i in range(sm.bank_count[bank]):
+            sm.bank[bank, (sm.bank_head[bank] + i) % sm.bank.shape[1]].time = -gpu.l1_latency

@@ -1,0 +1,271 @@
+"""One DRAM channel: fixed delay, FR-FCFS scheduler, banks, data bus (section 7). Times are DRAM ticks.
+
+* A request leaves a slice's queue when a credit is free (one of the slice's own, else one of the shared), crosses a delay of
+  ``dram_latency`` core cycles and enters its bank's queue, if the scheduler has room.
+* Each tick at most ONE idle bank gets its next request: the oldest to its open row, else its oldest. Banks are tried from a
+  pointer that also moves with every activate and precharge. Rows stay open.
+* Commands: one a tick (row or column), with a dual bus one of each. Reads occupy the data bus ``cl`` ticks after their command,
+  writes ``wl``; the data leave in order, one request a tick.
+
+A tick that moved nothing computes when the next one can; ticks until then are skipped. Scheduling policy: :func:`_assign`.
+Microbenchmarks: ``dram_chain``, ``dram_bank``, ``dram_read``, ``dram_write``, ``dram_rw``. Twin: tests/engine/twins.py.
+"""
+
+import numpy as np
+
+from sims.engine import counters
+from sims.engine.jit import INFINITY, Record, Table, compiled
+from sims.engine.memory import Memory
+from sims.engine.packets import WRITE_BACK, give_back, pop, push
+
+
+@compiled
+def tick(gpu: Record, memory: Memory, c: int, cycle: int, now: int) -> None:
+    """Tick number ``now`` of channel ``c``, in core cycle ``cycle``."""
+    channel = memory.channels[c]
+    if now < channel.asleep_until and cycle < channel.wake_cycle:
+        return
+    moved = _return_data(gpu, memory, channel, now)
+    moved |= _leave_bus(gpu, memory, channel, now)
+    channel.counter[counters.DRAM_TICKS] += 1
+    if channel.queued > 0 or channel.entering.count > 0 or channel.assigned > 0:
+        moved |= _enter_banks(memory, channel)
+        moved |= _assign(gpu, memory, channel)
+        moved |= _command(gpu, memory, channel, now)
+    moved |= _accept(gpu, memory, channel, c, cycle)
+    moved |= _end_delay(gpu, memory, channel, cycle)
+    if moved:
+        channel.asleep_until = 0
+    else:
+        _sleep(gpu, memory, channel)
+
+
+@compiled
+def _return_credit(gpu: Record, channel: Record, slice_index: int) -> None:
+    own = slice_index % gpu.slices_per_channel
+    if channel.private[own] > 0:
+        channel.private[own] -= 1
+    else:
+        channel.credits -= 1
+    channel.work -= 1
+
+
+@compiled
+def _return_data(gpu: Record, memory: Memory, channel: Record, now: int) -> bool:
+    if channel.returning.count == 0:
+        return False
+    d = memory.packets[channel.returning.head].slice
+    if memory.slices[d].from_dram.count >= gpu.l2_queue:
+        return False
+    push(memory.packets, memory.slices[d].from_dram, pop(memory.packets, channel.returning))
+    _return_credit(gpu, channel, d)
+    return True
+
+
+@compiled
+def _leave_bus(gpu: Record, memory: Memory, channel: Record, now: int) -> bool:
+    packets = memory.packets
+    if channel.moving.count == 0 or packets[channel.moving.head].time > now:
+        return False
+    index = pop(packets, channel.moving)
+    if packets[index].kind == WRITE_BACK:
+        _return_credit(gpu, channel, packets[index].slice)
+        give_back(packets, channel, index)
+    else:
+        push(packets, channel.returning, index)
+    return True
+
+
+@compiled
+def _enter_banks(memory: Memory, channel: Record) -> bool:
+    moved = channel.entering.count > 0
+    while channel.entering.count > 0:
+        index = pop(memory.packets, channel.entering)
+        push(memory.packets, channel.bank[memory.packets[index].bank], index)
+        channel.queued += 1
+    return moved
+
+
+@compiled
+def _assign(gpu: Record, memory: Memory, channel: Record) -> bool:
+    """FR-FCFS: the first idle bank with requests takes its oldest one to the open row, else its oldest."""
+    if channel.queued == 0:
+        return False
+    for i in range(gpu.dram_banks):
+        b = channel.priority + i
+        if b >= gpu.dram_banks:
+            b -= gpu.dram_banks
+        if channel.serving[b] < 0 and channel.bank[b].count > 0:
+            channel.serving[b] = _take_for_row(memory.packets, channel.bank[b], channel.row[b])
+            channel.queued -= 1
+            channel.assigned += 1
+            channel.priority = channel.priority + 1 if channel.priority + 1 < gpu.dram_banks else 0
+            return True
+    return False
+
+
+@compiled
+def _take_for_row(packets: Table, queue: Record, row: int) -> int:
+    """Take the oldest request to ``row`` out of the queue, else the oldest."""
+    previous = -1
+    index = queue.head
+    for _ in range(queue.count):
+        if packets[index].row == row:
+            break
+        previous = index
+        index = packets[index].next
+    else:
+        return pop(packets, queue)
+    if previous < 0:
+        return pop(packets, queue)
+    packets[previous].next = packets[index].next
+    if queue.tail == index:
+        queue.tail = previous
+    queue.count -= 1
+    return index
+
+
+@compiled
+def _command(gpu: Record, memory: Memory, channel: Record, now: int) -> bool:
+    """One command, or with a dual bus one column and one row command; banks are tried from the pointer."""
+    column = False
+    row = False
+    for phase in range(2 if gpu.dual_bus else 1):
+        for i in range(gpu.dram_banks):
+            b = channel.priority + i  # the pointer may move inside the loop, as it does in the simulator
+            if b >= gpu.dram_banks:
+                b -= gpu.dram_banks
+            if channel.serving[b] < 0:
+                continue
+            if phase == 0 and not column and _column_from(gpu, memory, channel, b) <= now:
+                _column_command(gpu, memory, channel, b, now)
+                column = True
+                break
+            row_turn = phase == 1 if gpu.dual_bus else not column
+            if row_turn and not row and _row_from(gpu, memory, channel, b) <= now:
+                _row_command(gpu, memory, channel, b, now)
+                row = True
+        if gpu.dual_bus and phase == 0 and channel.assigned == 0:
+            break
+    return column or row
+
+
+@compiled
+def _column_from(gpu: Record, memory: Memory, channel: Record, b: int) -> int:
+    """Tick from which the bank's request may have its column command; never if its row is not open."""
+    packet = memory.packets[channel.serving[b]]
+    if not channel.open[b] or channel.row[b] != packet.row:
+        return INFINITY
+    bus = max(channel.column_ok, channel.group_column_ok[b & (gpu.dram_groups - 1)])
+    if packet.kind == WRITE_BACK:
+        return max(bus, max(channel.write_from[b], channel.write_ok))
+    return max(bus, max(channel.read_from[b], channel.read_ok))
+
+
+@compiled
+def _row_from(gpu: Record, memory: Memory, channel: Record, b: int) -> int:
+    """Tick from which the bank may activate its request's row or close another one; never if the row is open already."""
+    if not channel.open[b]:
+        return max(channel.activate_ok, max(channel.activate_from[b], channel.cycle_from[b]))
+    if channel.row[b] == memory.packets[channel.serving[b]].row:
+        return INFINITY
+    return max(channel.precharge_from[b], channel.group_precharge_ok[b & (gpu.dram_groups - 1)])
+
+
+@compiled
+def _column_command(gpu: Record, memory: Memory, channel: Record, b: int, now: int) -> None:
+    index = channel.serving[b]
+    packet = memory.packets[index]
+    group = b & (gpu.dram_groups - 1)
+    channel.column_ok = now + gpu.ccd
+    channel.group_column_ok[group] = now + gpu.ccdl
+    if packet.kind == WRITE_BACK:
+        channel.read_ok = now + gpu.wtr
+        channel.precharge_from[b] = max(channel.precharge_from[b], now + gpu.wtp)
+        channel.data_end = max(now + gpu.wl, channel.data_end + 1)
+        channel.counter[counters.DRAM_WRITES] += 1
+    else:
+        channel.write_ok = now + gpu.rtw
+        channel.precharge_from[b] = max(channel.precharge_from[b], now + gpu.burst_ticks)
+        channel.group_precharge_ok[group] = now + gpu.rtpl
+        channel.data_end = max(now + gpu.cl, channel.data_end + 1)
+        channel.counter[counters.DRAM_READS] += 1
+    packet.bytes -= gpu.atom_bytes
+    if packet.bytes <= 0:
+        packet.time = channel.data_end
+        push(memory.packets, channel.moving, index)
+        channel.serving[b] = -1
+        channel.assigned -= 1
+
+
+@compiled
+def _row_command(gpu: Record, memory: Memory, channel: Record, b: int, now: int) -> None:
+    if channel.open[b]:
+        channel.open[b] = 0
+        channel.activate_from[b] = now + gpu.rp
+        channel.counter[counters.PRECHARGES] += 1
+    else:
+        channel.open[b] = 1
+        channel.row[b] = memory.packets[channel.serving[b]].row
+        channel.activate_ok = now + gpu.rrd
+        channel.read_from[b] = now + gpu.rcd
+        channel.write_from[b] = now + gpu.rcdw
+        channel.precharge_from[b] = now + gpu.ras
+        channel.cycle_from[b] = now + gpu.rc
+        channel.counter[counters.ACTIVATES] += 1
+    channel.priority = b + 1 if b + 1 < gpu.dram_banks else 0
+
+
+@compiled
+def _has_credit(gpu: Record, channel: Record, own: int) -> bool:
+    return channel.private[own] < 1 or channel.credits < gpu.shared_credits
+
+
+@compiled
+def _accept(gpu: Record, memory: Memory, channel: Record, c: int, cycle: int) -> bool:
+    """One request from the channel's slices, alternating, into the delay."""
+    for i in range(gpu.slices_per_channel):
+        own = (channel.last_slice + 1 + i) % gpu.slices_per_channel
+        part = memory.slices[c * gpu.slices_per_channel + own]
+        if part.to_dram.count == 0 or part.from_dram.count >= gpu.l2_queue or not _has_credit(gpu, channel, own):
+            continue
+        if channel.queued + channel.entering.count >= gpu.dram_queue:
+            return False
+        if channel.private[own] < 1:
+            channel.private[own] += 1
+        else:
+            channel.credits += 1
+        index = pop(memory.packets, part.to_dram)
+        memory.packets[index].time = cycle + gpu.dram_latency
+        push(memory.packets, channel.delayed, index)
+        channel.work += 1
+        channel.last_slice = own
+        return True
+    return False
+
+
+@compiled
+def _end_delay(gpu: Record, memory: Memory, channel: Record, cycle: int) -> bool:
+    if channel.delayed.count == 0 or memory.packets[channel.delayed.head].time > cycle:
+        return False
+    if channel.queued >= gpu.dram_queue:
+        return False
+    push(memory.packets, channel.entering, pop(memory.packets, channel.delayed))
+    return True
+
+
+@compiled
+def _sleep(gpu: Record, memory: Memory, channel: Record) -> None:
+    """Nothing moved: find the first tick (or core cycle, for the delay line) at which something can."""
+    wake = INFINITY
+    if channel.moving.count > 0:
+        wake = memory.packets[channel.moving.head].time
+    if channel.assigned > 0:
+        for b in range(gpu.dram_banks):
+            if channel.serving[b] >= 0:
+                wake = min(wake, _column_from(gpu, memory, channel, b))
+                wake = min(wake, _row_from(gpu, memory, channel, b))
+    channel.asleep_until = wake
+    channel.wake_cycle = INFINITY
+    if channel.delayed.count > 0 and channel.queued < gpu.dram_queue:
+        channel.wake_cycle = memory.packets[channel.delayed.head].time

@@ -1,0 +1,129 @@
+"""Issue: four schedulers, visited in rotating order, each put one instruction a cycle into the latch of its class (section 2).
+
+What an instruction does to its warp at issue is here: scoreboard entry, barriers, exits, waits for copies. Latches, collector
+and units follow in their own modules.
+"""
+
+import numpy as np
+
+from sims.engine import accounts, barriers, counters
+from sims.engine.jit import Record, bit, compiled
+from sims.engine.program import (
+    KIND_ATOMIC,
+    KIND_BARRIER,
+    KIND_BARRIER_ARRIVE,
+    KIND_DEPBAR,
+    KIND_EXIT,
+    KIND_LDGDEPBAR,
+    KIND_LDGSTS,
+    KIND_MEMBAR,
+)
+from sims.engine.scheduler import choose
+from sims.engine.scoreboard import ATOMIC_OUT, COPY_WAIT, EXITED, INFINITE, MEMBAR_WAIT, consider
+from sims.engine.smstate import GROUPS
+from sims.engine.statics import MEMORY_PIPE
+from sims.engine.trace import Trace
+
+
+@compiled
+def issue_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
+    """Every scheduler issues if it can."""
+    first = sm.rotation + now - sm.active_since
+    for i in range(gpu.subcores):
+        subcore = (first + i) % gpu.subcores
+        candidates = sm.ready & gpu.subcore_warps[subcore]
+        while candidates:
+            warp = choose(gpu, sm, subcore, candidates)
+            pipe = sm.warp_pipe[warp]
+            if not (sm.latch_full[subcore] >> pipe) & 1:
+                accounts.charge_issue(sm, subcore, warp, now)
+                sm.last_issued[subcore] = warp
+                _issue(trace, sm, subcore, warp, pipe, now)
+                sm.progress = 1
+                break
+            candidates &= ~bit(warp)
+
+
+@compiled
+def _issue(trace: Trace, sm: Record, subcore: int, warp: int, pipe: int, now: int) -> None:
+    place = sm.warp_next[warp]
+    code_index = trace.static_ids[place]
+    code = trace.code[code_index]
+    operand = trace.operands[place]
+    _latch(sm, subcore, warp, pipe, code_index, operand)
+    sm.counter[counters.WARP_INSTRUCTIONS] += 1
+    sm.ready &= ~bit(warp)
+    sm.warp_next[warp] = place + 1
+    sm.warp_in_flight[warp] += 1
+    sm.warp_buffered[warp] -= 1
+    if sm.warp_buffered[warp] == 0 and place + 1 < sm.warp_end[warp]:
+        sm.fetchable |= bit(warp)
+    if code.destination >= 0:
+        sm.register_ready[warp, code.destination] = INFINITE
+        sm.warp_unknown[warp] += 1
+    if pipe == MEMORY_PIPE:
+        _memory_effects(sm, warp, code.kind, operand)
+    else:
+        _control_effects(trace, sm, warp, code.kind, operand, now)
+    if sm.warp_buffered[warp] > 0:
+        consider(trace, sm, warp, now + 1)
+
+
+@compiled
+def _latch(sm: Record, subcore: int, warp: int, pipe: int, code_index: int, operand: int) -> None:
+    sm.free_operations -= 1
+    index = sm.free_operation[sm.free_operations]
+    operation = sm.operation[index]
+    operation.warp = warp
+    operation.pipe = pipe
+    operation.code = code_index
+    operation.operand = operand
+    operation.age = sm.next_age
+    operation.group = sm.warp_group[warp]
+    sm.next_age += 1
+    sm.latch[subcore, pipe] = index
+    sm.latch_full[subcore] |= np.uint32(1) << np.uint32(pipe)
+    sm.latched_pipes |= np.uint32(1) << np.uint32(pipe)
+    sm.latched_subcores[pipe] |= np.uint8(1 << subcore)
+
+
+@compiled
+def _memory_effects(sm: Record, warp: int, kind: int, operand: int) -> None:
+    if kind == KIND_LDGSTS:
+        if operand >= 0:
+            sm.group_open[warp, sm.warp_group[warp] & (GROUPS - 1)] += 1
+    elif kind == KIND_ATOMIC:
+        if operand >= 0:
+            sm.warp_state[warp] = ATOMIC_OUT
+    elif kind == KIND_MEMBAR:
+        sm.warp_state[warp] = MEMBAR_WAIT
+
+
+@compiled
+def _control_effects(trace: Trace, sm: Record, warp: int, kind: int, operand: int, now: int) -> None:
+    if kind == KIND_EXIT:
+        if sm.warp_next[warp] >= sm.warp_end[warp]:
+            slot = sm.warp_slot[warp]
+            sm.warp_state[warp] = EXITED
+            sm.cta_live[slot] -= 1
+            if sm.cta_live[slot] > 0:
+                barriers.warp_left(trace, sm, slot, now)
+    elif kind == KIND_BARRIER or kind == KIND_BARRIER_ARRIVE:
+        barriers.arrive(trace, sm, warp, operand, kind == KIND_BARRIER, now)
+    elif kind == KIND_LDGDEPBAR:
+        sm.warp_group[warp] += 1
+        sm.group_open[warp, sm.warp_group[warp] & (GROUPS - 1)] = 0
+    elif kind == KIND_DEPBAR:
+        sm.warp_wait_group[warp] = sm.warp_group[warp] - max(operand, 0)
+        if not copies_done(sm, warp):
+            sm.warp_state[warp] = COPY_WAIT
+
+
+@compiled
+def copies_done(sm: Record, warp: int) -> bool:
+    """Whether all copy groups that the warp's DEPBAR waits for are complete."""
+    oldest = sm.warp_oldest_group[warp]
+    while oldest < sm.warp_wait_group[warp] and sm.group_open[warp, oldest & (GROUPS - 1)] == 0:
+        oldest += 1
+    sm.warp_oldest_group[warp] = oldest
+    return oldest >= sm.warp_wait_group[warp]

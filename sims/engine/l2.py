@@ -1,0 +1,356 @@
+"""One L2 slice (sub-partition), section 6.
+
+A request waits ``rop_latency`` cycles, then in the input queue; one look-up a cycle, one reply a cycle. Sector cache, write-back,
+allocating on writes without fetching; a sector is readable when all its bytes were written or its data came. Misses take an MSHR
+(up to ``l2_merges`` requests each: the next one blocks the slice's head until the fill) and a place in the miss queue. Victim: an
+invalid line, else the least recently used without a pending sector; its dirty sectors go to DRAM as one write-back.
+
+Replacement policy: :func:`find_victim` and :func:`touch` are the only places that know it.
+Microbenchmarks: ``l2_chain``, ``l2_capacity``, ``l2_store``, ``slice_rate``. Twin: tests/engine/twins.py.
+"""
+
+import numpy as np
+
+from sims.engine import counters
+from sims.engine.addresses import bank_of, l2_set_of, row_of, slice_of
+from sims.engine.jit import Record, compiled
+from sims.engine.l1 import DIRTY, FULL_SECTOR, INVALID, PARTIAL, PENDING, VALID
+from sims.engine.memory import Memory
+from sims.engine.packets import ATOMIC, LOCAL_FLAG, MISSED_L2_FLAG, STORE, WRITE_BACK, pop, push, take_free
+from sims.engine.parameters import MAX_L2_MSHRS
+
+RETRY, ANSWER, FETCH, WAIT = range(4)
+"""What becomes of a look-up: try again next cycle, reply, go to DRAM, wait for data that are on their way."""
+
+SLICE_FREE_ENTRIES = 4
+"""A slice takes no request from the crossbar when fewer entries of its input queue are free."""
+
+
+@compiled
+def slice_cycle(gpu: Record, memory: Memory, d: int, now: int) -> None:
+    """One cycle: complete a waiter, take a fill, move a miss on, look up a request, admit one from the delay."""
+    part = memory.slices[d]
+    packets = memory.packets
+    if part.filled_count > 0 and part.replies.count < gpu.l2_queue:
+        push(packets, part.replies, _next_filled(memory, part))
+    if part.from_dram.count > 0:
+        _fill(gpu, memory, part, d, pop(packets, part.from_dram))
+        memory.channels[d // gpu.slices_per_channel].asleep_until = 0
+    if part.misses.count > 0 and part.to_dram.count < gpu.l2_queue:
+        push(packets, part.to_dram, pop(packets, part.misses))
+        memory.channels[d // gpu.slices_per_channel].asleep_until = 0
+    if part.input.count > 0 and part.port_free <= now:
+        if part.to_dram.count < gpu.l2_queue and part.replies.count < gpu.l2_queue:
+            _serve_head(gpu, memory, part, d, now)
+    if part.delayed.count > 0 and part.input.count < gpu.l2_queue and packets[part.delayed.head].time <= now:
+        push(packets, part.input, pop(packets, part.delayed))
+
+
+@compiled
+def _serve_head(gpu: Record, memory: Memory, part: Record, d: int, now: int) -> None:
+    index = part.input.head
+    packet = memory.packets[index]
+    if packet.kind == STORE:
+        action = _write(gpu, memory, part, d, packet, now)
+    else:
+        action = _read(gpu, memory, part, d, index, now)
+    if action == RETRY:
+        return
+    pop(memory.packets, part.input)
+    if action == ANSWER:
+        push(memory.packets, part.replies, index)
+    elif action == FETCH:
+        push(memory.packets, part.misses, index)
+    if part.evicted >= 0:
+        push(memory.packets, part.misses, part.evicted)
+        part.evicted = -1
+
+
+@compiled
+def find_way(gpu: Record, memory: Memory, d: int, cache_set: int, line_number: int) -> int:
+    """Index of the line in the slice, or -1."""
+    base = cache_set * gpu.l2_ways
+    for x in range(base, base + gpu.l2_ways):
+        if memory.tags[d, x] == line_number:
+            return x
+    return -1
+
+
+@compiled
+def touch(memory: Memory, part: Record, d: int, x: int, now: int) -> None:
+    """The line was used in cycle ``now``. Sectors copied by memcpy count as time (Accel-Sim's memcpy cycle offset)."""
+    memory.stamps[d, x] = now + part.copied
+
+
+@compiled
+def find_victim(gpu: Record, memory: Memory, d: int, cache_set: int) -> int:
+    """The last invalid way, else the least recently used without a pending sector; -1 if all are waiting."""
+    base = cache_set * gpu.l2_ways
+    oldest = -1
+    invalid = -1
+    for x in range(base, base + gpu.l2_ways):
+        if memory.tags[d, x] < 0:
+            invalid = x
+        elif memory.lines[d, x].pending == 0 and (oldest < 0 or memory.stamps[d, x] < memory.stamps[d, oldest]):
+            oldest = x
+    return invalid if invalid >= 0 else oldest
+
+
+@compiled
+def replace_line(gpu: Record, memory: Memory, part: Record, d: int, x: int, line_number: int, now: int) -> None:
+    """Give way ``x`` to a new line; dirty sectors of the old one become ``part.evicted``."""
+    line = memory.lines[d, x]
+    old = memory.tags[d, x]
+    dirty = 0
+    for s in range(4):
+        if line.state[s] >= DIRTY:
+            dirty += 1
+        if _mshr_lives(part, line.mshr[s], old * 4 + s):
+            part.mshr[line.mshr[s]].orphan = 1
+            part.orphans += 1
+        line.state[s] = INVALID
+        line.written[s] = 0
+        line.mshr[s] = -1
+    line.ignore = 0
+    memory.tags[d, x] = line_number
+    if dirty:
+        channel = memory.channels[d // gpu.slices_per_channel]
+        index = take_free(memory.packets, channel)
+        packet = memory.packets[index]
+        packet.kind = WRITE_BACK
+        packet.flags = 0
+        packet.slice = d
+        packet.bytes = 32 * dirty
+        packet.bank = bank_of(gpu, old << 7)
+        packet.row = row_of(gpu, old << 7)
+        part.evicted = index
+        part.port_free = now + dirty
+        part.counter[counters.CACHE_OUTCOMES + 4 * 6 + counters.MISS] += dirty
+
+
+@compiled
+def _write(gpu: Record, memory: Memory, part: Record, d: int, packet: Record, now: int) -> int:
+    line_number = packet.address >> 7
+    s = (packet.address >> 5) & 3
+    kind = (packet.flags & LOCAL_FLAG) + counters.TYPE_WRITE
+    x = find_way(gpu, memory, d, packet.set, line_number)
+    state = memory.lines[d, x].state[s] if x >= 0 else INVALID
+    hit = state >= VALID
+    victim = x
+    if x < 0:
+        victim = find_victim(gpu, memory, d, packet.set)
+        if victim < 0:
+            return _fail(part, kind, counters.LINE_ALLOC_FAIL)
+    if not hit and part.misses.count >= gpu.l2_miss_queue:
+        return _fail(part, kind, counters.MISS_QUEUE_FULL)
+    if x < 0:
+        replace_line(gpu, memory, part, d, victim, line_number, now)
+    line = memory.lines[d, victim]
+    if state == PENDING:
+        line.pending -= 1
+        line.ignore |= np.uint8(1 << s)
+    line.written[s] |= packet.byte_mask
+    readable = state == VALID or state == DIRTY
+    if not hit:
+        readable = packet.byte_mask == FULL_SECTOR
+    line.state[s] = DIRTY if readable or line.written[s] == FULL_SECTOR else PARTIAL
+    touch(memory, part, d, victim, now)
+    if hit:
+        _count(part, kind, counters.HIT)
+        part.port_free = max(part.port_free, now + 1)
+    elif state == PENDING:
+        _count(part, kind, counters.HIT_RESERVED)
+    else:
+        _count(part, kind, counters.MISS if x < 0 else counters.SECTOR_MISS)
+    return ANSWER
+
+
+@compiled
+def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: int) -> int:
+    packet = memory.packets[index]
+    sector = packet.address >> 5
+    line_number = packet.address >> 7
+    s = sector & 3
+    kind = packet.flags & LOCAL_FLAG
+    x = find_way(gpu, memory, d, packet.set, line_number)
+    state = memory.lines[d, x].state[s] if x >= 0 else INVALID
+    if state == VALID or state == DIRTY:
+        touch(memory, part, d, x, now)
+        if packet.kind == ATOMIC:
+            memory.lines[d, x].state[s] = DIRTY
+        part.port_free = now + 1
+        _count(part, kind, counters.HIT)
+        return ANSWER
+    victim = x
+    if x < 0:
+        victim = find_victim(gpu, memory, d, packet.set)
+        if victim < 0:
+            return _fail(part, kind, counters.LINE_ALLOC_FAIL)
+    if part.misses.count + 1 >= gpu.l2_miss_queue:
+        return _fail(part, kind, counters.MISS_QUEUE_FULL)
+    mshr = _find_mshr(gpu, memory, part, d, x, sector)
+    if mshr >= 0:
+        if part.mshr[mshr].count >= gpu.l2_merges:
+            return _fail(part, kind, counters.MSHR_MERGE_FAIL)
+        if state == PENDING:
+            touch(memory, part, d, x, now)
+        _count(part, kind, counters.MSHR_HIT)
+        _count(part, kind, counters.HIT_RESERVED if state == PENDING else counters.SECTOR_MISS if x >= 0 else counters.MISS)
+        _join(memory, part, mshr, index)
+        return WAIT
+    if part.live_mshrs >= gpu.l2_mshrs:
+        return _fail(part, kind, counters.MSHR_ENTRY_FAIL)
+    _count(part, kind, counters.MISS if x < 0 else counters.SECTOR_MISS)
+    if x < 0:
+        replace_line(gpu, memory, part, d, victim, line_number, now)
+    line = memory.lines[d, victim]
+    if line.state[s] == PARTIAL:
+        line.ignore |= np.uint8(1 << s)
+    line.state[s] = PENDING
+    line.pending += 1
+    touch(memory, part, d, victim, now)
+    line.mshr[s] = _new_mshr(part, sector)
+    _join(memory, part, line.mshr[s], index)
+    packet.mshr = line.mshr[s]
+    packet.bytes = 32
+    packet.bank = bank_of(gpu, packet.address)
+    packet.row = row_of(gpu, packet.address)
+    return FETCH
+
+
+@compiled
+def _fail(part: Record, access_type: int, cause: int) -> int:
+    part.counter[counters.CACHE_OUTCOMES + access_type * 6 + counters.RESERVATION_FAIL] += 1
+    part.counter[counters.CACHE_FAILURES + access_type * 4 + cause] += 1
+    return RETRY
+
+
+@compiled
+def _count(part: Record, access_type: int, outcome: int) -> None:
+    part.counter[counters.CACHE_OUTCOMES + access_type * 6 + outcome] += 1
+
+
+# ---- MSHRs ------------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def _mshr_lives(part: Record, index: int, sector: int) -> bool:
+    return index >= 0 and part.mshr[index].count > 0 and part.mshr[index].sector == sector
+
+
+@compiled
+def _find_mshr(gpu: Record, memory: Memory, part: Record, d: int, x: int, sector: int) -> int:
+    if x >= 0:
+        index = np.int64(memory.lines[d, x].mshr[sector & 3])
+        if _mshr_lives(part, index, sector):
+            return index
+    if part.orphans > 0:
+        for index in range(MAX_L2_MSHRS):
+            if _mshr_lives(part, index, sector):
+                return index
+    return np.int64(-1)
+
+
+@compiled
+def _new_mshr(part: Record, sector: int) -> int:
+    index = part.free_mshr
+    mshr = part.mshr[index]
+    part.free_mshr = mshr.head
+    mshr.sector = sector
+    mshr.count = 0
+    mshr.orphan = 0
+    mshr.atomic = 0
+    part.live_mshrs += 1
+    return index
+
+
+@compiled
+def _join(memory: Memory, part: Record, index: int, packet_index: int) -> None:
+    mshr = part.mshr[index]
+    packet = memory.packets[packet_index]
+    packet.flags |= np.uint8(MISSED_L2_FLAG)
+    packet.waiter = -1
+    if mshr.count == 0:
+        mshr.head = packet_index
+    else:
+        memory.packets[mshr.tail].waiter = packet_index
+    mshr.tail = packet_index
+    mshr.count += 1
+    if packet.kind == ATOMIC:
+        mshr.atomic = 1
+
+
+@compiled
+def _fill(gpu: Record, memory: Memory, part: Record, d: int, packet_index: int) -> None:
+    """Data came from DRAM: the sector is there, dirty if it was written or is the target of an atomic meanwhile."""
+    packet = memory.packets[packet_index]
+    index = packet.mshr
+    mshr = part.mshr[index]
+    s = mshr.sector & 3
+    x = find_way(gpu, memory, d, packet.set, mshr.sector >> 2)
+    if x >= 0 and memory.lines[d, x].state[s] == PENDING:
+        line = memory.lines[d, x]
+        line.pending -= 1
+        line.state[s] = DIRTY if mshr.atomic or (line.ignore >> s) & 1 else VALID
+        line.ignore &= ~np.uint8(1 << s)
+    part.filled[(part.filled_head + part.filled_count) % len(part.filled)] = index
+    part.filled_count += 1
+
+
+@compiled
+def _next_filled(memory: Memory, part: Record) -> int:
+    """The next request whose data are there."""
+    index = part.filled[part.filled_head]
+    mshr = part.mshr[index]
+    packet_index = mshr.head
+    mshr.head = memory.packets[packet_index].waiter
+    mshr.count -= 1
+    if mshr.count == 0:
+        part.filled_head = (part.filled_head + 1) % len(part.filled)
+        part.filled_count -= 1
+        part.live_mshrs -= 1
+        part.orphans -= mshr.orphan
+        mshr.head = part.free_mshr
+        part.free_mshr = index
+    return packet_index
+
+
+# ---- copies from the host ---------------------------------------------------------------------------------------------
+
+
+@compiled
+def copy_from_host(gpu: Record, memory: Memory, address: int, size_bytes: int, now: int) -> None:
+    """MemcpyHtoD fills L2 tags as valid; Accel-Sim keeps only the low 32 address bits (section 6)."""
+    first = address & 0xFFFFFFFF
+    for offset in range(0, size_bytes, 32):
+        sector_address = first + offset
+        d = slice_of(gpu, sector_address)
+        part = memory.slices[d]
+        cache_set = l2_set_of(gpu, sector_address)
+        line_number = sector_address >> 7
+        s = (sector_address >> 5) & 3
+        x = find_way(gpu, memory, d, cache_set, line_number)
+        if x < 0:
+            x = find_victim(gpu, memory, d, cache_set)
+            if x >= 0:
+                _drop_line(memory, d, x, line_number)
+        if x >= 0:
+            line = memory.lines[d, x]
+            if line.state[s] == PENDING:
+                line.pending -= 1
+            if line.state[s] != DIRTY:
+                line.state[s] = VALID
+            touch(memory, part, d, x, now)
+        part.copied += 1
+
+
+@compiled
+def _drop_line(memory: Memory, d: int, x: int, line_number: int) -> None:
+    """Replace a line without a write-back: the copy is functional, not timed."""
+    line = memory.lines[d, x]
+    for s in range(4):
+        line.state[s] = INVALID
+        line.written[s] = 0
+        line.mshr[s] = -1
+    line.ignore = 0
+    memory.tags[d, x] = line_number

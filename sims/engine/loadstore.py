@@ -1,0 +1,423 @@
+"""The load/store unit of one SM (sections 3, 5, 8, 9). Order inside a cycle, as in the simulator:
+
+1. finish the write-back chosen last cycle (it needs its register bank; results of the ALUs go first)
+2. choose the next one, rotating over shared-memory pipe, bypass replies and filled L1 misses
+3. take one reply from the crossbar
+4. send one packet from the L1 miss queue
+5. look up the heads of the L1 bank queues
+6. move accesses of the dispatched instruction: shared memory for as many cycles as its conflict degree, global memory up to one
+   access per L1 bank and cycle, bypassing accesses one a cycle straight into the crossbar
+7. dispatch the oldest memory instruction whose operands are read
+
+Microbenchmarks: ``smem``, ``l1_bypass``, ``atomics``, ``local``, ``masks``, ``hiding``.
+"""
+
+import numpy as np
+
+from sims.engine import counters, l1
+from sims.engine.accounts import WHY_COPY, WHY_DRAM, WHY_L1, WHY_L2, WHY_SHARED
+from sims.engine.collector import banks_written
+from sims.engine.issue import copies_done
+from sims.engine.jit import Record, Table, compiled, count_trailing_zeros
+from sims.engine.packets import ATOMIC, BYPASS_LOAD, LOAD, LOCAL_FLAG, MISSED_L2_FLAG, STORE, give_back, pop, push
+from sims.engine.program import KIND_ATOMIC, KIND_LDGSTS, KIND_MEMBAR, KIND_STORE, SPACE_LOCAL, SPACE_SHARED
+from sims.engine.scoreboard import ATOMIC_OUT, COPY_WAIT, EXITED, INFINITE, RUNNING, consider, result_known
+from sims.engine.smstate import GROUPS
+from sims.engine.statics import MEMORY_PIPE
+from sims.engine.trace import Trace
+from sims.engine.units import release_operation, write_bank
+
+MODE_SHARED, MODE_L1, MODE_BYPASS, MODE_NOTHING = range(4)
+
+TURN_SHARED, TURN_BYPASS, TURN_FILLS, TURNS = 0, 3, 4, 5
+"""Clients of the write-back slot in rotation; 1 and 2 are texture and constant replies, which never come."""
+
+# Start of the local memory window: 80 SMs' worth of it below 3 GiB, whatever the GPU (section 9).
+LOCAL_BASE = 0xC0000000 - 80 * 98304 - 80 * 2048 * 16384
+ADDRESS_MASK = (1 << 56) - 1
+REPLY_DELAY = 2
+"""Cycles from a packet's transfer to the load/store unit: into the cluster, then into the unit."""
+
+
+@compiled
+def loadstore_cycle(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int) -> None:
+    """One cycle of the unit."""
+    if sm.write_back >= 0:
+        _finish_write_back(trace, sm, now)
+    if sm.write_back < 0:
+        _choose_write_back(trace, sm, now)
+    if port.replies.count > 0 and packets[port.replies.head].time + REPLY_DELAY <= launch.start + now:
+        _take_reply(trace, packets, port, sm, now)
+    if sm.miss_count > 0 and port.requests.count < gpu.icnt_buffer:
+        sm.counter[counters.REQUESTS] += 1
+        l1.send_miss(packets, port, sm, launch.start + now + 1)
+    if sm.bank_busy:
+        _look_up_heads(gpu, trace, packets, port, sm, now)
+    if sm.dispatching >= 0 and sm.dispatch_time <= now:
+        _move_accesses(gpu, trace, packets, port, sm, launch, now)
+    if sm.dispatching < 0 and sm.memory_operands > 0:
+        _dispatch_oldest(gpu, trace, sm, now)
+
+
+# ---- write-back and completion ----------------------------------------------------------------------------------------
+
+
+@compiled
+def _finish_write_back(trace: Trace, sm: Record, now: int) -> None:
+    slot = sm.load[sm.write_back]
+    if slot.destination >= 0 and slot.kind != KIND_LDGSTS:
+        warp = slot.warp
+        subcore = sm.warp_subcore[warp]
+        bank = _bank_of(sm, slot.destination, warp)
+        if banks_written(sm, subcore, now) & bank:
+            return
+        write_bank(sm, subcore, bank, now)
+    load_slot = sm.write_back
+    sm.write_back = -1
+    access_done(trace, sm, load_slot, now)
+
+
+@compiled
+def _bank_of(sm: Record, register: int, warp: int) -> np.uint64:
+    return np.uint64(1) << np.uint64(4 * ((register + 1 + sm.warp_phase[warp]) % sm.register_banks))
+
+
+@compiled
+def _choose_write_back(trace: Trace, sm: Record, now: int) -> None:
+    if sm.shared_count == 0 and sm.bypass_reply < 0 and sm.filled_count == 0:
+        return
+    for i in range(TURNS):
+        turn = (sm.write_back_turn + i) % TURNS
+        if turn == TURN_SHARED and sm.shared_count > 0 and sm.shared_time[sm.shared_head] <= now:
+            sm.write_back = sm.shared_load[sm.shared_head]
+            sm.shared_head = (sm.shared_head + 1) % len(sm.shared_time)
+            sm.shared_count -= 1
+            _leave_pipeline(trace, sm, sm.load[sm.write_back].warp, now)
+        elif turn == TURN_BYPASS and sm.bypass_reply >= 0:
+            sm.write_back = sm.bypass_reply
+            sm.bypass_reply = -1
+        elif turn == TURN_FILLS and sm.filled_count > 0:
+            sm.write_back = l1.next_filled(sm)
+        else:
+            continue
+        sm.write_back_turn = (turn + 1) % TURNS
+        _unblock_atomic(trace, sm, sm.load[sm.write_back], now)
+        return
+
+
+@compiled
+def _unblock_atomic(trace: Trace, sm: Record, slot: Record, now: int) -> None:
+    """The last reply of an atomic frees its warp when it is chosen, a cycle before its register is written."""
+    if slot.kind == KIND_ATOMIC and slot.remaining == 1 and sm.warp_state[slot.warp] == ATOMIC_OUT:
+        sm.warp_state[slot.warp] = RUNNING
+        sm.warp_why[slot.warp] = slot.level
+        consider(trace, sm, slot.warp, now)
+
+
+@compiled
+def _leave_pipeline(trace: Trace, sm: Record, warp: int, now: int) -> None:
+    sm.warp_in_flight[warp] -= 1
+    if sm.warp_state[warp] == EXITED:
+        consider(trace, sm, warp, now)
+
+
+@compiled
+def access_done(trace: Trace, sm: Record, load_slot: int, now: int) -> None:
+    """One access of a load is back; the last one writes the register."""
+    slot = sm.load[load_slot]
+    slot.remaining -= 1
+    if slot.remaining > 0:
+        return
+    sm.free_load[sm.free_loads] = load_slot
+    sm.free_loads += 1
+    warp = slot.warp
+    if slot.epoch != sm.warp_epoch[warp]:
+        return  # a copy that its warp did not wait for; the warp's slot has a new occupant
+    if slot.kind == KIND_LDGSTS:
+        _copy_done(trace, sm, warp, slot.group, now)
+    elif slot.destination >= 0:
+        sm.warp_why[warp] = slot.level
+        result_known(trace, sm, warp, slot.destination, now, now)
+
+
+@compiled
+def _copy_done(trace: Trace, sm: Record, warp: int, group: int, now: int) -> None:
+    sm.group_open[warp, group & (GROUPS - 1)] -= 1
+    if sm.warp_state[warp] == COPY_WAIT and copies_done(sm, warp):
+        sm.warp_state[warp] = RUNNING
+        sm.warp_why[warp] = WHY_COPY
+        consider(trace, sm, warp, now)
+
+
+# ---- replies ----------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def _take_reply(trace: Trace, packets: Table, port: Record, sm: Record, now: int) -> None:
+    packet = packets[port.replies.head]
+    level = WHY_DRAM if packet.flags & MISSED_L2_FLAG else WHY_L2
+    if packet.kind == LOAD:
+        _note_level(sm, sm.mshr[packet.reference], level)
+        l1.fill(sm, packet.reference)
+    elif packet.kind == STORE:
+        _leave_pipeline(trace, sm, packet.reference, now)
+    else:
+        if sm.bypass_reply >= 0:
+            return
+        sm.bypass_reply = packet.reference
+        sm.load[packet.reference].level = max(sm.load[packet.reference].level, level)
+    sm.counter[counters.REPLIES] += 1
+    give_back(packets, port, pop(packets, port.replies))
+
+
+@compiled
+def _note_level(sm: Record, mshr: Record, level: int) -> None:
+    node = mshr.head
+    for _ in range(mshr.count):
+        slot = sm.load[sm.waiter[node].load]
+        slot.level = max(slot.level, level)
+        node = sm.waiter[node].next
+
+
+# ---- L1 bank queues ---------------------------------------------------------------------------------------------------
+
+
+@compiled
+def _look_up_heads(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, now: int) -> None:
+    busy = np.uint64(sm.bank_busy)
+    while busy:
+        bank = count_trailing_zeros(busy)
+        busy &= busy - np.uint64(1)
+        head = sm.bank_head[bank]
+        entry = sm.bank[bank, head]
+        if entry.time + gpu.l1_latency > now:
+            continue
+        if entry.reference < 0:
+            if not l1.store(gpu, packets, port, sm, entry, -1 - entry.reference, now):
+                continue
+        else:
+            outcome = l1.load(gpu, packets, port, sm, entry, now)
+            if outcome < 0:
+                continue
+            if outcome == 1:
+                access_done(trace, sm, entry.reference, now)
+        sm.bank_head[bank] = (head + 1) % sm.bank.shape[1]
+        sm.bank_count[bank] -= 1
+        if sm.bank_count[bank] == 0:
+            sm.bank_busy &= ~(np.uint32(1) << np.uint32(bank))
+
+
+# ---- dispatch ---------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def _move_accesses(
+    gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int
+) -> None:
+    mode = sm.dispatch_mode
+    if mode == MODE_SHARED:
+        done = _enter_shared_pipe(gpu, sm, now)
+    elif mode == MODE_L1:
+        done = _enter_banks(gpu, trace, sm, launch, now)
+    elif mode == MODE_BYPASS:
+        done = _send_bypass(gpu, trace, packets, port, sm, launch, now)
+    else:
+        done = True
+    if done:
+        _dispatch_done(trace, sm, now)
+    else:
+        sm.dispatch_time = now + 1
+
+
+@compiled
+def _enter_shared_pipe(gpu: Record, sm: Record, now: int) -> bool:
+    """A load needs the pipe's first stage: the pipe has as many stages as the latency, and stalled ones fill up."""
+    if sm.dispatch_load < 0:
+        return True
+    if sm.shared_count >= gpu.shared_latency:
+        sm.counter[counters.SHARED_STALLS] += 1
+        return False
+    tail = (sm.shared_head + sm.shared_count) % len(sm.shared_time)
+    sm.shared_time[tail] = now + gpu.shared_latency
+    sm.shared_load[tail] = sm.dispatch_load
+    sm.shared_count += 1
+    return True
+
+
+@compiled
+def _enter_banks(gpu: Record, trace: Trace, sm: Record, launch: Record, now: int) -> bool:
+    """Highest address first; stop at the first access whose bank took one this cycle or is full."""
+    operation = sm.operation[sm.dispatching]
+    warp = operation.warp
+    code = trace.code[operation.code]
+    for _ in range(gpu.l1_banks):
+        address = trace.sector_addresses[sm.dispatch_pointer] & ADDRESS_MASK
+        if code.space == SPACE_LOCAL:
+            address = _local_address(gpu, sm, launch, address, warp)
+        bank = (address >> 5) & (gpu.l1_banks - 1)
+        count = sm.bank_count[bank]
+        size = sm.bank.shape[1]
+        if count > 0:
+            newest = sm.bank[bank, (sm.bank_head[bank] + count - 1) % size].time
+            if count >= gpu.l1_latency or newest == now:
+                sm.counter[counters.L1_BANK_CONFLICTS] += 1
+                return False
+        entry = sm.bank[bank, (sm.bank_head[bank] + count) % size]
+        entry.address = address
+        entry.time = now
+        entry.byte_mask = trace.sector_masks[sm.dispatch_pointer]
+        entry.flags = LOCAL_FLAG if code.space == SPACE_LOCAL else 0
+        entry.reference = sm.dispatch_load
+        if sm.dispatch_load < 0:
+            entry.reference = -1 - np.int64(warp)
+            sm.warp_in_flight[warp] += 1
+        sm.bank_count[bank] = count + 1
+        sm.bank_busy |= np.uint32(1) << np.uint32(bank)
+        sm.dispatch_pointer += 1
+        sm.dispatch_remaining -= 1
+        if sm.dispatch_remaining == 0:
+            return True
+    return False
+
+
+@compiled
+def _local_address(gpu: Record, sm: Record, launch: Record, key: int, warp: int) -> int:
+    """Word w of all resident threads lies side by side: base + w x threads of the GPU x 4 + 4 x thread slot (section 9)."""
+    warps = launch.warps_per_cta
+    word_stride = gpu.sms * warps * launch.ctas_per_sm * 128
+    position = warps * (sm.index + gpu.sms * (warp // warps)) + warp % warps
+    return LOCAL_BASE + (key >> 7) * word_stride + 128 * position + (key & 127)
+
+
+@compiled
+def _send_bypass(
+    gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int
+) -> bool:
+    if port.requests.count >= gpu.icnt_buffer or port.free_count == 0:
+        return False
+    operation = sm.operation[sm.dispatching]
+    code = trace.code[operation.code]
+    kind = ATOMIC if code.kind == KIND_ATOMIC else STORE if code.kind == KIND_STORE else BYPASS_LOAD
+    address = trace.sector_addresses[sm.dispatch_pointer] & ADDRESS_MASK
+    reference = np.int64(sm.dispatch_load)
+    if kind == STORE:
+        reference = np.int64(operation.warp)
+        sm.warp_in_flight[operation.warp] += 1
+    index = l1.new_packet(gpu, packets, port, sm, address, kind, reference)
+    packets[index].byte_mask = trace.sector_masks[sm.dispatch_pointer]
+    packets[index].time = launch.start + now + 1
+    push(packets, port.requests, index)
+    sm.counter[counters.REQUESTS] += 1
+    sm.dispatch_pointer += 1
+    sm.dispatch_remaining -= 1
+    return sm.dispatch_remaining == 0
+
+
+@compiled
+def _dispatch_done(trace: Trace, sm: Record, now: int) -> None:
+    index = sm.dispatching
+    operation = sm.operation[index]
+    code = trace.code[operation.code]
+    warp = operation.warp
+    sm.dispatching = -1
+    release_operation(sm, index)
+    if sm.dispatch_mode == MODE_NOTHING and code.destination >= 0:
+        result_known(trace, sm, warp, code.destination, now, now)
+    # A shared-memory load stays in the pipeline until its write-back is chosen.
+    if sm.dispatch_mode != MODE_SHARED or sm.dispatch_load < 0:
+        _leave_pipeline(trace, sm, warp, now)
+
+
+@compiled
+def _dispatch_oldest(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
+    subcore = _oldest_memory_operand(gpu, sm)
+    index = sm.operands[subcore, MEMORY_PIPE]
+    operation = sm.operation[index]
+    code = trace.code[operation.code]
+    goes_nowhere = code.kind == KIND_MEMBAR or (operation.operand < 0 and code.space != SPACE_SHARED)
+    needs_slot = not goes_nowhere and code.kind != KIND_STORE
+    if needs_slot and sm.free_loads == 0:
+        return
+    sm.operands_full[subcore] &= ~(np.uint32(1) << np.uint32(MEMORY_PIPE))
+    sm.memory_operands -= 1
+    sm.progress = 1
+    sm.dispatching = index
+    sm.dispatch_time = now + 1
+    sm.dispatch_load = -1
+    if goes_nowhere:
+        sm.dispatch_mode = MODE_NOTHING
+        return
+    if needs_slot:
+        sm.dispatch_load = _new_load(sm, operation, code)
+    if code.space == SPACE_SHARED:
+        degree = max(1, operation.operand)
+        sm.dispatch_mode = MODE_SHARED
+        sm.dispatch_time = now + degree
+        sm.counter[counters.SHARED_CONFLICTS] += degree - 1
+        return
+    start = operation.operand + sm.cta_sectors[sm.warp_slot[operation.warp]]
+    sm.dispatch_mode = MODE_BYPASS if code.bypasses_l1 else MODE_L1
+    sm.dispatch_pointer = start + 1
+    sm.dispatch_remaining = trace.sector_addresses[start]
+    _count_accesses(sm, code, sm.dispatch_remaining)
+    if needs_slot:
+        sm.load[sm.dispatch_load].remaining = sm.dispatch_remaining
+
+
+@compiled
+def _count_accesses(sm: Record, code: Record, accesses: int) -> None:
+    written = code.kind == KIND_STORE
+    if code.space == SPACE_LOCAL:
+        sm.counter[counters.LOCAL_PACKETS_WRITTEN if written else counters.LOCAL_PACKETS_READ] += accesses
+    else:
+        sm.counter[counters.PACKETS_WRITTEN if written else counters.PACKETS_READ] += accesses
+
+
+@compiled
+def _oldest_memory_operand(gpu: Record, sm: Record) -> int:
+    best = 0
+    age = np.int64(1) << 40
+    for subcore in range(gpu.subcores):
+        if (sm.operands_full[subcore] >> MEMORY_PIPE) & 1:
+            candidate = sm.operation[sm.operands[subcore, MEMORY_PIPE]].age
+            if candidate < age:
+                age = np.int64(candidate)
+                best = subcore
+    return best
+
+
+@compiled
+def _new_load(sm: Record, operation: Record, code: Record) -> int:
+    sm.free_loads -= 1
+    load_slot = sm.free_load[sm.free_loads]
+    slot = sm.load[load_slot]
+    slot.warp = operation.warp
+    slot.kind = code.kind
+    slot.destination = code.destination
+    slot.group = operation.group
+    slot.epoch = sm.warp_epoch[operation.warp]
+    slot.remaining = 1
+    slot.level = WHY_SHARED if code.space == SPACE_SHARED else WHY_L1
+    return load_slot
+
+
+@compiled
+def next_event(gpu: Record, packets: Table, port: Record, sm: Record, launch: Record, now: int) -> int:
+    """First cycle after ``now`` in which the unit has something to do."""
+    if sm.write_back >= 0 or sm.bypass_reply >= 0 or sm.filled_count > 0 or sm.miss_count > 0:
+        return now + 1
+    if sm.dispatching < 0 and sm.memory_operands > 0:
+        return now + 1
+    earliest = np.int64(INFINITE)
+    if sm.dispatching >= 0:
+        earliest = np.int64(sm.dispatch_time)
+    if sm.shared_count > 0:
+        earliest = min(earliest, np.int64(sm.shared_time[sm.shared_head]))
+    if port.replies.count > 0:
+        earliest = min(earliest, packets[port.replies.head].time + REPLY_DELAY - launch.start)
+    busy = np.uint64(sm.bank_busy)
+    while busy:
+        bank = count_trailing_zeros(busy)
+        busy &= busy - np.uint64(1)
+        earliest = min(earliest, np.int64(sm.bank[bank, sm.bank_head[bank]].time) + gpu.l1_latency)
+    return max(earliest, now + 1)

@@ -1,0 +1,205 @@
+"""A simulated GPU: feed it memcpy lines and kernels in the order of the trace."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sims.engine import l2, quantum, scoreboard
+from sims.engine.chunks import ChunkStore
+from sims.engine.counters import WARP_INSTRUCTIONS
+from sims.engine.ctas import LAUNCH, prepare_sm
+from sims.engine.errors import Cancelled, KernelError
+from sims.engine.memory import Memory, Networks, new_memory, new_networks
+from sims.engine.occupancy import Occupancy, occupancy_of
+from sims.engine.parameters import MAX_L1_MSHRS, MAX_WARPS, parameters_of, unsupported_features
+from sims.engine.program import Program
+from sims.engine.results import Counts, KernelResult, collect
+from sims.engine.smstate import IN_FLIGHT, LOAD_SLOTS, SM_STATE, WAITERS
+from sims.gpus.spec import GpuSpec
+
+SLICE_SECONDS = 0.1
+"""How long compiled code should run before it looks up; the budget of quanta adapts to it."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a running kernel is."""
+
+    ctas_ended: int
+    ctas: int
+    instructions: int
+    cycles: int
+
+
+@dataclass
+class Machine:
+    """One GPU with its caches, open rows and round-robin pointers, which persist over kernels."""
+
+    spec: GpuSpec
+    threads: int = 1
+    unsupported: list[str] = field(init=False)
+    """What the configuration asks for and the model lacks."""
+
+    def __post_init__(self) -> None:
+        self.unsupported = unsupported_features(self.spec)
+        self._gpu = parameters_of(self.spec)
+        self._reset()
+
+    def _reset(self) -> None:
+        self._memory: Memory = new_memory(self.spec)
+        self._networks: Networks = new_networks(self.spec)
+        self._sms = new_sms(self.spec, self._gpu)
+        self._last_sm = self.spec.sms - 1
+        self._cycle = 0
+
+    @property
+    def cycle(self) -> int:
+        """Core cycles since the machine was made, launch latencies included."""
+        return self._cycle
+
+    def memcpy_to_device(self, address: int, size_bytes: int) -> None:
+        """A MemcpyHtoD line: fills L2 tags, costs no time."""
+        if self.spec.memcpy_fills_l2 and size_bytes > 0:
+            l2.copy_from_host(self._gpu, self._memory, address, size_bytes, self._cycle)
+
+    def cold(self) -> None:
+        """Empty all caches, close all rows, set pointers back: as if the machine were new."""
+        self._reset()
+
+    def run(
+        self,
+        program: Program,
+        *,
+        on_progress: Callable[[Progress], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> KernelResult:
+        """Run one kernel to its end.
+
+        Raises :class:`KernelError` when it cannot run (then the machine is cold again), ``Cancelled`` when ``should_stop()``
+        says so between two slices of at most about 0.2 s, and what the program's reader raises for a bad trace.
+        """
+        occupancy = occupancy_of(program.shape, self.spec)
+        try:
+            return self._run(program, occupancy, on_progress, should_stop)
+        except BaseException:
+            self._reset()
+            raise
+
+    def _run(
+        self,
+        program: Program,
+        occupancy: Occupancy,
+        on_progress: Callable[[Progress], None] | None,
+        should_stop: Callable[[], bool] | None,
+    ) -> KernelResult:
+        store = ChunkStore(program, self.spec, int(self._gpu["register_banks"]))
+        launch = self._start(program, occupancy)
+        before = _snapshot(self._sms, self._memory)
+        stopped = np.zeros(self.spec.sms, np.int64)
+        budget = 16
+        while True:
+            began = time.monotonic()
+            status = quantum.advance(
+                self._gpu, store.trace(), self._memory, self._networks, self._sms, launch, stopped, budget
+            )
+            budget = _next_budget(budget, time.monotonic() - began)
+            if status == quantum.ENDED:
+                break
+            if status == quantum.NEEDS_CTAS:
+                store.load(int(launch["next_cta"]) + self.spec.sms)
+                launch["loaded"] = store.loaded
+            elif status != quantum.RUNNING:
+                raise KernelError(self._explain(status, program, launch))
+            if should_stop is not None and should_stop():
+                raise Cancelled(f"{program.shape.name}: stopped on request")
+            if on_progress is not None:
+                on_progress(self._progress(program, launch))
+        self._last_sm = int(launch["last_sm"])
+        cycles = int(launch["end"]) + 1
+        self._cycle += cycles
+        after = _snapshot(self._sms, self._memory)
+        return collect(program, self.spec, occupancy, cycles, before, after)
+
+    def _start(self, program: Program, occupancy: Occupancy) -> np.void:
+        launch = np.zeros(1, LAUNCH)[0]
+        latency = self.spec.launch_latency_cycles
+        quantum.idle(self._gpu, self._memory, self._networks, self._cycle, latency)
+        self._cycle += latency
+        launch["ctas"] = program.shape.ctas
+        launch["warps_per_cta"] = occupancy.warps_per_cta
+        launch["ctas_per_sm"] = occupancy.ctas_per_sm
+        launch["l1_ways"] = occupancy.l1_ways
+        launch["last_sm"] = self._last_sm
+        launch["start"] = self._cycle
+        for sm in self._sms:
+            prepare_sm(self._gpu, sm, launch)
+        return launch
+
+    def _progress(self, program: Program, launch: np.void) -> Progress:
+        resident = int(self._sms["resident"].sum())
+        instructions = int(self._sms["counter"][:, WARP_INSTRUCTIONS].sum())
+        return Progress(int(launch["next_cta"]) - resident, program.shape.ctas, instructions, int(launch["cycle"]))
+
+    def _explain(self, status: int, program: Program, launch: np.void) -> str:
+        name = program.shape.name
+        if status == quantum.BAD_WARP:
+            sm = self._sms[np.flatnonzero(self._sms["error"])[0]]
+            return f"{name}: warp {sm['error_warp']} of CTA {sm['error_cta']} does not end with EXIT"
+        return f"{name}: deadlock at cycle {launch['cycle']}: {_who_waits(self._sms)}"
+
+
+def _next_budget(budget: int, seconds: float) -> int:
+    """Aim at slices of :data:`SLICE_SECONDS`; change by at most a factor of two at a time."""
+    wanted = budget * SLICE_SECONDS / max(seconds, 1e-4)
+    return int(max(1, min(2 * budget, max(budget // 2, wanted), 1 << 16)))
+
+
+def _who_waits(sms: NDArray[np.void]) -> str:
+    """The first waiting warp, in words."""
+    names = {
+        scoreboard.AT_BARRIER: "at a barrier that can no longer be met",
+        scoreboard.COPY_WAIT: "for asynchronous copies that never complete",
+        scoreboard.GMMA_WAIT: "for warpgroup matrix operations that never complete",
+        scoreboard.MBARRIER_WAIT: "for an mbarrier phase that never completes",
+    }
+    for sm in sms:
+        for warp in np.flatnonzero(sm["warp_state"]):
+            state = int(sm["warp_state"][warp])
+            slot = int(sm["warp_slot"][warp])
+            if state in names and sm["cta_used"] >> np.uint64(slot) & np.uint64(1):
+                return f"a warp of CTA {sm['cta_number'][slot]} waits {names[state]}"
+    return "no warp can issue and nothing is under way"
+
+
+def _snapshot(sms: NDArray[np.void], memory: Memory) -> Counts:
+    return Counts(
+        sm=sms["counter"].copy(),
+        stall=sms["stall"].sum(axis=0),
+        busy=sms["busy"].sum(axis=0),
+        slice=memory.slices["counter"].copy(),
+        channel=memory.channels["counter"].copy(),
+    )
+
+
+def new_sms(spec: GpuSpec, gpu: np.void) -> NDArray[np.void]:
+    """SMs without work."""
+    sms = np.zeros(spec.sms, SM_STATE)
+    subcores = int(gpu["subcores"])
+    sms["index"] = np.arange(spec.sms)
+    sms["register_banks"] = gpu["register_banks"]
+    sms["warp_subcore"] = np.arange(MAX_WARPS) % subcores
+    sms["warp_phase"] = np.arange(MAX_WARPS) % int(gpu["register_banks"])
+    # The first warp a scheduler looks at is its first one: the search starts after the last.
+    sms["last_issued"] = spec.warps_per_sm - 1
+    sms["fetched"] = -1
+    sms["free_operation"] = np.arange(IN_FLIGHT)
+    sms["free_operations"] = IN_FLIGHT
+    sms["dispatching"] = sms["write_back"] = sms["bypass_reply"] = -1
+    sms["free_load"] = np.arange(LOAD_SLOTS)
+    sms["free_loads"] = LOAD_SLOTS
+    sms["waiter"]["next"] = np.append(np.arange(1, WAITERS), -1)
+    sms["mshr"]["head"] = np.arange(1, MAX_L1_MSHRS + 1)
+    return sms

@@ -1,0 +1,83 @@
+"""Packets between SMs and memory, and the queues they wait in.
+
+A packet is one sector's request (and, on the way back, its reply) or a write-back of a line. It lies in a pool and is passed
+on by index; a queue is a linked list through ``next``, so no queue has a compiled-in length. Each SM and each memory channel
+has a pool of its own: nothing is shared between threads, and a run does not depend on their number.
+"""
+
+import numpy as np
+
+from sims.engine.jit import Record, Table, compiled
+
+LOAD, STORE, BYPASS_LOAD, ATOMIC, WRITE_BACK = range(5)
+
+LOCAL_FLAG = 1
+"""The access is to local memory (counted apart)."""
+MISSED_L2_FLAG = 2
+"""The request waited for DRAM (for the account of where cycles went)."""
+
+PACKETS_PER_SM = 4096
+PACKETS_PER_CHANNEL = 1024
+
+PACKET = np.dtype(
+    [
+        ("address", "i8"),
+        ("time", "i8"),  # when it may leave the queue it is in (cycle; in the DRAM's bank queues unused)
+        ("next", "i4"),
+        ("waiter", "i4"),  # next packet that waits for the same L2 sector
+        ("byte_mask", "u4"),
+        ("sm", "i4"),
+        ("slice", "i4"),
+        ("set", "i4"),
+        ("reference", "i4"),  # SM side: MSHR of a load, warp of a store, load slot of a bypassing access
+        ("mshr", "i4"),  # L2 MSHR of the request that went to DRAM
+        ("row", "i4"),
+        ("bytes", "i4"),  # still to be moved over the DRAM bus
+        ("bank", "u1"),
+        ("kind", "u1"),
+        ("flags", "u1"),
+    ],
+    align=True,
+)
+
+QUEUE = np.dtype([("head", "i4"), ("tail", "i4"), ("count", "i4")])
+
+PORT = np.dtype([("requests", QUEUE), ("replies", QUEUE), ("free", "i4"), ("free_count", "i4")], align=True)
+"""An SM's side of the crossbars: its request input buffer, the replies that wait for it, its packet pool."""
+
+
+@compiled
+def push(packets: Table, queue: Record, packet: int) -> None:
+    """Append ``packet``."""
+    if queue.count == 0:
+        queue.head = packet
+    else:
+        packets[queue.tail].next = packet
+    queue.tail = packet
+    queue.count += 1
+
+
+@compiled
+def pop(packets: Table, queue: Record) -> int:
+    """Take the oldest packet; the queue must not be empty."""
+    packet = queue.head
+    queue.head = packets[packet].next
+    queue.count -= 1
+    return packet
+
+
+@compiled
+def take_free(packets: Table, pool: Record) -> int:
+    """A packet from the pool, which must not be empty."""
+    packet = pool.free
+    pool.free = packets[packet].next
+    pool.free_count -= 1
+    return packet
+
+
+@compiled
+def give_back(packets: Table, pool: Record, packet: int) -> None:
+    """Return ``packet`` to the pool it came from."""
+    packets[packet].next = pool.free
+    pool.free = packet
+    pool.free_count += 1

@@ -1,0 +1,209 @@
+"""A :class:`GpuSpec` as the compiled code reads it: one flat record, everything derived once.
+
+Sources: docs/engine.md lists for each constant the section of the timing measurements it comes from. Nothing here is
+fitted: every number is a configuration value or follows from some by the simulator's own formulas.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from sims.engine.errors import ConfigurationError
+from sims.engine.hashing import hash_tables
+from sims.gpus.spec import LINE_BYTES, GpuSpec
+
+MAX_WARPS = 64
+MAX_SUBCORES = 4
+MAX_COLLECTORS = 4
+MAX_BANKS = 16
+MAX_L1_BANKS = 16
+MAX_L1_LINES = 4096
+MAX_L1_LATENCY = 256
+MAX_L1_MSHRS = 1024
+MAX_SHARED_LATENCY = 256
+MAX_L2_MSHRS = 1024
+MAX_DRAM_BANKS = 64
+MAX_DRAM_GROUPS = 16
+
+SCHEDULERS = ("lrr", "gto")
+LRR, GTO = range(2)
+
+INDEX_PLAIN, INDEX_XOR, INDEX_IPOLY = 0, 1, 2
+INDEX_IPOLY_MODULO = 6
+
+_INTEGERS = """
+sms warps_per_sm subcores registers_per_sm scheduler register_banks collectors
+shared_latency l1_sets l1_lines l1_latency l1_banks l1_mshrs l1_merges l1_miss_queue l1_write_percent
+channels slices_per_channel slices l2_sets l2_ways l2_mshrs l2_merges l2_miss_queue rop_latency l2_queue icnt_buffer
+has_odd_channels channel_shift channel_bits slice_bits indexing set_shift lowest_bank_bit lowest_bank_bit_packed
+dram_latency dram_queue dram_banks dram_groups dual_bus atom_bytes burst_ticks
+ccd rrd rcd ras rp rc cl wl ccdl rtpl rtw wtr wtp rcdw shared_credits
+bank_bits row_bits
+""".split()
+
+PARAMETERS = np.dtype(
+    [(name, "i8") for name in _INTEGERS]
+    + [
+        ("subcore_warps", "u8", (MAX_SUBCORES,)),
+        ("bank_bit", "i8", (8,)),
+        ("row_bit", "i8", (32,)),
+        ("slice_hash", "i4", (8, 256)),
+        ("set_hash", "i4", (8, 256)),
+    ]
+)
+"""What compiled code knows of the configuration."""
+
+
+@dataclass(frozen=True)
+class AddressBits:
+    """A mapping string, read: where the channel number sits and which address bits are bank and row."""
+
+    channel_shift: int
+    bank: tuple[int, ...]
+    row: tuple[int, ...]
+
+
+def read_address_map(mapping: str) -> AddressBits:
+    """``dramid@8;0000...RRRR.BBBCCCC.BCCSSSSS``: 64 letters, highest bit first, before the channel bits are inserted."""
+    match = re.fullmatch(r"dramid@(\d+);([01RBCSD.]+)", mapping.strip(), re.IGNORECASE)
+    letters = match[2].replace(".", "").upper() if match else ""
+    if not match or len(letters) != 64:
+        raise ConfigurationError(f"the address mapping {mapping!r} is not `dramid@N;` and 64 letters R, B, C, S or 0")
+    positions = {kind: tuple(63 - i for i, x in enumerate(letters) if x == kind)[::-1] for kind in "RB"}
+    if not positions["B"] or len(positions["B"]) > 8 or len(positions["R"]) > 32:
+        raise ConfigurationError(f"the address mapping {mapping!r} needs 1 to 8 bank bits and at most 32 row bits")
+    return AddressBits(int(match[1]), positions["B"], positions["R"])
+
+
+def _check(spec: GpuSpec, subcores: int, lines: int) -> None:
+    limits = (
+        ("warps_per_sm", spec.warps_per_sm, MAX_WARPS),
+        ("schedulers_per_sm", subcores, MAX_SUBCORES),
+        ("l1_banks", spec.l1_banks, MAX_L1_BANKS),
+        ("lines of the L1 (sets x ways after the carve-out)", lines, MAX_L1_LINES),
+        ("l1_latency_cycles", spec.l1_latency_cycles, MAX_L1_LATENCY),
+        ("l1_mshr_entries", spec.l1_mshr_entries, MAX_L1_MSHRS),
+        ("shared_memory_latency_cycles", spec.shared_memory_latency_cycles, MAX_SHARED_LATENCY),
+        ("l2_mshr_entries", spec.l2_mshr_entries, MAX_L2_MSHRS),
+        ("dram_banks", spec.dram_banks, MAX_DRAM_BANKS),
+        ("dram_bank_groups", spec.dram_bank_groups, MAX_DRAM_GROUPS),
+        ("register banks of a scheduler", spec.register_banks_per_sm // subcores, MAX_BANKS),
+    )
+    for name, value, limit in limits:
+        if not 1 <= value <= limit:
+            raise ConfigurationError(f"{spec.id}: {name} is {value}; the built-in simulator takes 1 to {limit}")
+    for name, value in (("l1_sets", spec.l1_sets), ("l2_sets", spec.l2_sets), ("l1_banks", spec.l1_banks),
+                        ("l2_slices_per_channel", spec.l2_slices_per_channel)):
+        if value & (value - 1):
+            raise ConfigurationError(f"{spec.id}: {name} is {value}; it must be a power of two")
+
+
+def l1_max_ways(spec: GpuSpec) -> int:
+    """Ways of the L1 when the whole unified array is L1: the base ways scaled by unified size / base size."""
+    base_bytes = spec.l1_sets * spec.l1_ways * LINE_BYTES
+    return spec.l1_ways * max(1, spec.unified_l1_bytes // base_bytes) if spec.unified_l1_bytes else spec.l1_ways
+
+
+def unsupported_features(spec: GpuSpec) -> list[str]:
+    """What the configuration asks for and this model lacks, one sentence each."""
+    notes = []
+    if spec.scheduler not in SCHEDULERS:
+        notes.append(f"warp scheduler {spec.scheduler!r}: loose round robin (lrr) is used")
+    if not spec.core_clock_mhz == spec.icnt_clock_mhz == spec.l2_clock_mhz:
+        notes.append("crossbar and L2 run at the core clock, not at clocks of their own")
+    if spec.partition_indexing not in (INDEX_PLAIN, INDEX_XOR, INDEX_IPOLY, INDEX_IPOLY_MODULO):
+        notes.append(f"partition indexing {spec.partition_indexing}: plain address bits are used")
+    if spec.l2_sets not in (16, 32, 64):
+        notes.append(f"an IPOLY set index for {spec.l2_sets} L2 sets: the sets are indexed by an XOR of address bits")
+    return notes
+
+
+def parameters_of(spec: GpuSpec) -> np.void:
+    """The record for ``spec``; raises :class:`ConfigurationError` where a size is out of the model's range."""
+    record = np.zeros((), PARAMETERS)[()]
+    subcores = min(MAX_SUBCORES, max(1, spec.schedulers_per_sm))
+    lines = spec.l1_sets * l1_max_ways(spec)
+    _check(spec, subcores, lines)
+    _fill_sm(record, spec, subcores, lines)
+    _fill_memory(record, spec)
+    _fill_address_map(record, spec)
+    _fill_dram(record, spec)
+    return record
+
+
+def _fill_sm(record: np.void, spec: GpuSpec, subcores: int, lines: int) -> None:
+    for name in ("sms", "warps_per_sm", "registers_per_sm", "l1_sets", "l1_banks"):
+        record[name] = getattr(spec, name)
+    record["subcores"] = subcores
+    record["scheduler"] = SCHEDULERS.index(spec.scheduler) if spec.scheduler in SCHEDULERS else LRR
+    record["register_banks"] = max(1, spec.register_banks_per_sm // subcores)
+    record["collectors"] = min(MAX_COLLECTORS, max(1, spec.collector_units_per_sm // subcores))
+    record["shared_latency"] = spec.shared_memory_latency_cycles
+    record["l1_lines"] = lines
+    record["l1_latency"] = spec.l1_latency_cycles
+    record["l1_mshrs"] = spec.l1_mshr_entries
+    record["l1_merges"] = spec.l1_mshr_merges
+    record["l1_miss_queue"] = spec.l1_miss_queue
+    record["l1_write_percent"] = spec.l1_write_ratio_percent
+    for subcore in range(subcores):
+        record["subcore_warps"][subcore] = sum(1 << w for w in range(subcore, spec.warps_per_sm, subcores))
+
+
+def _fill_memory(record: np.void, spec: GpuSpec) -> None:
+    record["channels"] = spec.memory_channels
+    record["slices_per_channel"] = spec.l2_slices_per_channel
+    record["slices"] = spec.l2_slices
+    for name in ("l2_sets", "l2_ways", "l2_miss_queue", "l2_queue"):
+        record[name] = getattr(spec, name)
+    record["l2_mshrs"] = spec.l2_mshr_entries
+    record["l2_merges"] = spec.l2_mshr_merges
+    record["rop_latency"] = spec.l2_rop_latency_cycles
+    record["icnt_buffer"] = spec.icnt_buffer_packets
+
+
+def _fill_address_map(record: np.void, spec: GpuSpec) -> None:
+    bits = read_address_map(spec.dram_address_map)
+    channels = spec.memory_channels
+    channel_bits = channels.bit_length() - 1
+    odd = channels != 1 << channel_bits
+    # A power of two: the channel number is cut into the address, so higher mapping bits move up (section 7).
+    shift = 0 if odd else channel_bits
+    banks = [b + shift if b >= bits.channel_shift else b for b in bits.bank]
+    rows = [b + shift if b >= bits.channel_shift else b for b in bits.row]
+    record["has_odd_channels"] = odd
+    record["channel_shift"] = bits.channel_shift
+    record["channel_bits"] = channel_bits
+    record["slice_bits"] = int(math.log2(spec.l2_slices_per_channel))
+    known = (INDEX_PLAIN, INDEX_XOR, INDEX_IPOLY, INDEX_IPOLY_MODULO)
+    record["indexing"] = spec.partition_indexing if spec.partition_indexing in known else INDEX_PLAIN
+    record["lowest_bank_bit"] = banks[0]
+    record["lowest_bank_bit_packed"] = bits.bank[0]
+    record["bank_bits"], record["row_bits"] = len(banks), len(rows)
+    record["bank_bit"][: len(banks)] = banks
+    record["row_bit"][: len(rows)] = rows
+    slots = (1 << (channels - 1).bit_length()) * spec.l2_slices_per_channel
+    record["slice_hash"] = hash_tables(slots)
+    record["set_hash"] = hash_tables(spec.l2_sets)
+    record["set_shift"] = spec.l2_sets.bit_length() - 1
+
+
+def _fill_dram(record: np.void, spec: GpuSpec) -> None:
+    burst = spec.dram_burst_length // spec.dram_data_command_ratio
+    record["dram_latency"] = spec.dram_latency_cycles
+    record["dram_queue"] = spec.dram_scheduler_queue
+    record["dram_banks"] = spec.dram_banks
+    record["dram_groups"] = spec.dram_bank_groups
+    record["dual_bus"] = spec.dram_dual_bus
+    record["atom_bytes"] = spec.dram_burst_length * spec.dram_bus_bytes * spec.dram_devices_per_channel
+    record["burst_ticks"] = burst
+    for name in ("ccd", "rrd", "rcd", "ras", "rp", "rc", "cl", "wl", "ccdl", "rtpl"):
+        record[name] = getattr(spec, f"dram_{name}_ticks")
+    # Derived as Accel-Sim's config reader derives them (section 7).
+    record["rtw"] = spec.dram_cl_ticks + burst + 2 - spec.dram_wl_ticks
+    record["wtr"] = spec.dram_wl_ticks + burst + spec.dram_cdlr_ticks
+    record["wtp"] = spec.dram_wl_ticks + burst + spec.dram_wr_ticks
+    record["rcdw"] = max(0, spec.dram_rcd_ticks - spec.dram_wl_ticks - 1)
+    # 64 + 192 requests of a channel may be under way; each slice has one credit of its own besides (section 7).
+    record["shared_credits"] = 64 + 192 + 1 - spec.l2_slices_per_channel

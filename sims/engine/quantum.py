@@ -1,0 +1,194 @@
+"""The engine's loop: SMs alone for a quantum, then crossbars and memory for as long.
+
+    SMs                cycles [T, T + q)                    each alone; CTAs are handed out in the order of the ends
+    request crossbar   cycles [T + 1, T + q + 1)            a packet sent in cycle t may pass in t + 1
+    memory channels    up to  T + q + 1 + rop_latency       each alone
+    reply crossbar     the same cycles
+
+With q <= rop_latency nothing sent in a quantum can be answered in it, so the cut adds no error. Buffers that can push back
+(an SM's request buffer, a slice's reply buffer) shorten the quantum when they might fill inside it, down to one cycle, in which
+their state is exact.
+"""
+
+import numpy as np
+
+from sims.engine import channel, clock, crossbar, ctas, sm
+from sims.engine.jit import Record, Table, compiled
+from sims.engine.memory import Memory, Networks
+from sims.engine.scoreboard import INFINITE
+from sims.engine.trace import Trace
+
+RUNNING, NEEDS_CTAS, ENDED, DEADLOCKED, BAD_WARP = range(5)
+PHASE_RUN, PHASE_HAND_OUT = range(2)
+MAX_QUANTUM = 256
+
+
+@compiled
+def quantum_length(gpu: Record, memory: Memory) -> int:
+    """The longest quantum in which no buffer that pushes back can fill unseen."""
+    length = min(gpu.rop_latency, MAX_QUANTUM)
+    for port in range(gpu.sms):
+        # An SM sends at most two packets a cycle: one from its miss queue, one bypassing.
+        free = min(gpu.icnt_buffer - memory.ports[port].requests.count, memory.ports[port].free_count)
+        length = min(length, free >> 1)
+    for d in range(gpu.slices):
+        length = min(length, gpu.icnt_buffer - memory.slices[d].leaving.count)
+    return max(length, 1)
+
+
+@compiled
+def run_sms(
+    gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, first: int, last: int
+) -> None:
+    """SMs ``first`` .. ``last - 1`` up to the quantum's limit."""
+    cta_waits = launch.next_cta < launch.ctas
+    for index in range(first, last):
+        if sms[index].resident > 0 and sms[index].time < launch.limit:
+            stopped[index] = sm.run(
+                gpu, trace, memory.packets, memory.ports[index], sms[index], launch, launch.limit, cta_waits
+            )
+
+
+@compiled
+def hand_out(gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table) -> int:
+    """Give waiting CTAs to the SMs that stopped for one, in order of time, and let those run on."""
+    while True:
+        index = ctas.next_stop(sms, stopped, launch.last_sm + 1)
+        if index < 0:
+            return RUNNING
+        if launch.next_cta < launch.ctas:
+            if launch.next_cta >= launch.loaded:
+                return NEEDS_CTAS
+            ctas.start_cta(trace, sms[index], launch, launch.next_cta, stopped[index])
+            launch.next_cta += 1
+            launch.last_sm = index
+        cta_waits = launch.next_cta < launch.ctas
+        stopped[index] = -1
+        if sms[index].resident > 0 and sms[index].time < launch.limit:
+            stopped[index] = sm.run(
+                gpu, trace, memory.packets, memory.ports[index], sms[index], launch, launch.limit, cta_waits
+            )
+
+
+@compiled
+def run_memory(gpu: Record, memory: Memory, networks: Networks, cycle: int, cycles: int) -> None:
+    """Requests sent before ``cycle + cycles`` cross over; slices, DRAM and replies follow up to the end of their delay."""
+    requests, replies, time = networks.requests[0], networks.replies[0], networks.clock[0]
+    crossbar.collect_requests(requests, memory.packets, memory.ports, cycle + 1)
+    for now in range(cycle + 1, cycle + cycles + 1):
+        if requests.waiting + requests.backlog_count == 0:
+            break
+        crossbar.transfer_requests(gpu, requests, memory, now)
+    first = time.cycle
+    ahead = cycle + cycles + 1 + gpu.rop_latency - first
+    clock.schedule_ticks(time, memory.schedule, ahead)
+    for c in range(gpu.channels):
+        channel.run(gpu, memory, c, first, ahead)
+    crossbar.collect_replies(replies, memory.packets, memory.slices, first)
+    for now in range(first, first + ahead):
+        if replies.waiting == 0:
+            break
+        crossbar.transfer_replies(replies, memory, now)
+
+
+@compiled
+def is_quiet(gpu: Record, memory: Memory, networks: Networks) -> bool:
+    """Whether nothing is under way between the SMs' ports."""
+    if networks.requests[0].waiting + networks.requests[0].backlog_count + networks.replies[0].waiting > 0:
+        return False
+    for c in range(gpu.channels):
+        if not channel.is_quiet(gpu, memory, c):
+            return False
+    return True
+
+
+@compiled
+def idle(gpu: Record, memory: Memory, networks: Networks, cycle: int, cycles: int) -> None:
+    """``cycles`` without SM activity from global ``cycle`` on (launch latency): memory goes on, then only clocks move."""
+    done = 0
+    while done < cycles:
+        step = min(cycles - done, gpu.rop_latency)
+        if is_quiet(gpu, memory, networks):
+            step = min(cycles - done, clock.SCHEDULE_CYCLES // 2)
+            ahead = cycle + done + step + 1 + gpu.rop_latency - networks.clock[0].cycle
+            clock.schedule_ticks(networks.clock[0], memory.schedule, ahead)
+        else:
+            run_memory(gpu, memory, networks, cycle + done, step)
+        done += step
+
+
+@compiled
+def _next_sm_event(sms: Table, memory: Memory, launch: Record) -> int:
+    earliest = np.int64(INFINITE)
+    for index in range(len(sms)):
+        if sms[index].resident > 0:
+            earliest = min(earliest, sms[index].time)
+            if memory.ports[index].replies.count > 0:
+                head = memory.packets[memory.ports[index].replies.head]
+                earliest = min(earliest, head.time + 2 - launch.start)
+    return earliest
+
+
+@compiled
+def _first_error(sms: Table) -> int:
+    for index in range(len(sms)):
+        if sms[index].error:
+            return index
+    return -1
+
+
+@compiled
+def _finish_quantum(gpu: Record, memory: Memory, networks: Networks, sms: Table, launch: Record) -> int:
+    """Exchange with the memory side; returns what became of the kernel."""
+    if _first_error(sms) >= 0:
+        return BAD_WARP
+    cycles = launch.limit - launch.cycle
+    resident = 0
+    for index in range(len(sms)):
+        resident += sms[index].resident
+    ended = resident == 0 and launch.next_cta >= launch.ctas
+    if ended:
+        for index in range(len(sms)):
+            launch.end = max(launch.end, sms[index].last_end)
+        # The next kernel's clock starts here, so the memory side must not run further ahead of it.
+        cycles = launch.end + 1 - launch.cycle
+    run_memory(gpu, memory, networks, launch.start + launch.cycle, cycles)
+    launch.cycle += cycles
+    if ended:
+        return ENDED
+    upcoming = _next_sm_event(sms, memory, launch)
+    if upcoming > launch.cycle and is_quiet(gpu, memory, networks) and not _ports_hold_requests(memory):
+        if upcoming >= INFINITE:
+            return DEADLOCKED
+        idle(gpu, memory, networks, launch.start + launch.cycle, upcoming - launch.cycle)
+        launch.cycle = upcoming
+    return RUNNING
+
+
+@compiled
+def _ports_hold_requests(memory: Memory) -> bool:
+    for index in range(len(memory.ports)):
+        if memory.ports[index].requests.count > 0:
+            return True
+    return False
+
+
+@compiled
+def advance(
+    gpu: Record, trace: Trace, memory: Memory, networks: Networks, sms: Table, launch: Record, stopped: Table, budget: int
+) -> int:
+    """Run up to ``budget`` quanta; returns why it stopped (RUNNING: the budget is used up)."""
+    for _ in range(budget):
+        if launch.phase == PHASE_RUN:
+            launch.limit = launch.cycle + quantum_length(gpu, memory)
+            run_sms(gpu, trace, memory, sms, launch, stopped, 0, gpu.sms)
+            launch.phase = PHASE_HAND_OUT
+        status = hand_out(gpu, trace, memory, sms, launch, stopped)
+        if status != RUNNING:
+            return status
+        launch.phase = PHASE_RUN
+        status = _finish_quantum(gpu, memory, networks, sms, launch)
+        if status != RUNNING:
+            return status
+    return RUNNING
+

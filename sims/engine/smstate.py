@@ -1,0 +1,132 @@
+"""The state of one SM: one record, so that one pointer is passed and one SM's data lie together.
+
+Each part's module documents its fields; here they are put into one dtype, small ones first, so that a cycle touches few
+cache lines.
+"""
+
+import numpy as np
+
+from sims.engine.parameters import (
+    MAX_COLLECTORS,
+    MAX_L1_BANKS,
+    MAX_L1_LATENCY,
+    MAX_L1_LINES,
+    MAX_L1_MSHRS,
+    MAX_SHARED_LATENCY,
+    MAX_SUBCORES,
+    MAX_WARPS,
+)
+from sims.engine.statics import PIPES
+
+WAKE_SLOTS = 256
+"""Cycles the wake-up wheel looks ahead; a warp that waits longer is looked at again on the way."""
+RESULT_SLOTS = 512
+"""Cycles the register banks' write table looks ahead; longer than any unit's latency."""
+IN_FLIGHT = 128
+"""Instructions between issue and their unit: at most 4 sub-cores x (10 latches + 4 collectors + 10 operand latches)."""
+LOAD_SLOTS = 4096
+WAITERS = 16384
+L1_BUCKETS = 4096
+GROUPS = 64
+"""Asynchronous copy groups of a warp that may be open at once."""
+CTA_SLOTS = 64
+REGISTERS = 256
+BARRIERS = 16
+
+COUNTERS = 96
+"""See :mod:`sims.engine.counters` for what each one counts."""
+
+OPERATION = np.dtype(
+    [("operand", "i8"), ("age", "i4"), ("code", "i4"), ("group", "i4"), ("warp", "u1"), ("pipe", "u1")], align=True
+)
+"""An instruction between issue and its unit."""
+
+LOAD_SLOT = np.dtype(
+    [
+        ("remaining", "i4"),  # accesses that have not come back
+        ("group", "i4"),  # asynchronous copy group (LDGSTS)
+        ("epoch", "i4"),  # the warp slot's occupant when it was issued
+        ("destination", "i2"),
+        ("warp", "u1"),
+        ("kind", "u1"),
+        ("level", "u1"),  # deepest place an access was served from (an account's category)
+    ],
+    align=True,
+)
+
+LINE = np.dtype(
+    [
+        ("tag", "i8"),
+        ("stamp", "i4"),
+        ("older", "i2"),
+        ("newer", "i2"),
+        ("chain", "i2"),  # next line of the same hash bucket
+        ("pending", "u1"),  # sectors that wait for data
+        ("dirty", "u1"),  # sectors that were written
+        ("ignore", "u1"),  # sectors written while pending: the fill leaves them dirty
+        ("state", "u1", (4,)),
+        ("mshr", "i2", (4,)),
+        ("written", "u4", (4,)),  # bytes written so far
+    ],
+    align=True,
+)
+
+L1_MSHR = np.dtype([("sector", "i8"), ("head", "i4"), ("tail", "i4"), ("count", "i4"), ("orphan", "u1")], align=True)
+WAITER = np.dtype([("load", "i4"), ("next", "i4")])
+BANK_ENTRY = np.dtype([("address", "i8"), ("time", "i4"), ("reference", "i4"), ("byte_mask", "u4"), ("flags", "u1")], align=True)
+
+_FIELDS = [
+    # time and CTAs
+    ("index", "i4"), ("register_banks", "i4"), ("time", "i8"), ("last_visit", "i8"), ("resident", "i4"), ("launch_pending", "i4"), ("active_since", "i8"),
+    ("epoch", "i4"), ("error", "i4"), ("error_warp", "i4"), ("error_cta", "i4"), ("progress", "u1"),
+    ("cta_used", "u8"),
+    ("cta_live", "i4", (CTA_SLOTS,)), ("cta_launch", "i4", (CTA_SLOTS,)), ("cta_left", "i4", (CTA_SLOTS,)),
+    ("cta_number", "i4", (CTA_SLOTS,)), ("cta_sectors", "i8", (CTA_SLOTS,)),
+    ("bar_arrived", "i4", (CTA_SLOTS, BARRIERS)), ("bar_waiting", "u8", (CTA_SLOTS, BARRIERS)),
+    # warps
+    ("warp_next", "i8", (MAX_WARPS,)), ("warp_end", "i8", (MAX_WARPS,)), ("warp_state", "u1", (MAX_WARPS,)),
+    ("warp_slot", "u1", (MAX_WARPS,)), ("warp_buffered", "u1", (MAX_WARPS,)), ("warp_pipe", "u1", (MAX_WARPS,)),
+    ("warp_subcore", "u1", (MAX_WARPS,)), ("warp_phase", "u1", (MAX_WARPS,)), ("warp_why", "u1", (MAX_WARPS,)),
+    ("warp_in_flight", "i4", (MAX_WARPS,)), ("warp_unknown", "i4", (MAX_WARPS,)), ("warp_last", "i4", (MAX_WARPS,)),
+    ("warp_last_write", "i4", (MAX_WARPS,)),
+    ("warp_ready_at", "i4", (MAX_WARPS,)), ("warp_epoch", "i4", (MAX_WARPS,)), ("warp_age", "i4", (MAX_WARPS,)),
+    ("warp_group", "i4", (MAX_WARPS,)), ("warp_oldest_group", "i4", (MAX_WARPS,)), ("warp_wait_group", "i4", (MAX_WARPS,)),
+    ("warp_bar", "u1", (MAX_WARPS,)),
+    ("group_open", "i4", (MAX_WARPS, GROUPS)),
+    ("register_ready", "i4", (MAX_WARPS, REGISTERS)),
+    # schedulers and fetch
+    ("ready", "u8"), ("finished", "u8"), ("fetchable", "u8"), ("fetch_pointer", "i4"), ("fetched", "i4"),
+    ("rotation", "i4"), ("next_age", "i4"),
+    ("last_issued", "i4", (MAX_SUBCORES,)), ("last_issue_time", "i4", (MAX_SUBCORES,)),
+    ("wake_occupied", "u8", (WAKE_SLOTS // 64,)), ("wake", "u8", (WAKE_SLOTS,)),
+    # operand collector and units
+    ("free_operations", "i4"), ("free_operation", "u1", (IN_FLIGHT,)), ("operation", OPERATION, (IN_FLIGHT,)),
+    ("latched_pipes", "u4"), ("latched_subcores", "u1", (PIPES,)), ("latch", "u1", (MAX_SUBCORES, PIPES)),
+    ("latch_full", "u4", (MAX_SUBCORES,)),
+    ("collecting", "i4"), ("collector_used", "u1", (MAX_SUBCORES,)),
+    ("collector", "u1", (MAX_SUBCORES, MAX_COLLECTORS)), ("collector_order", "i4", (MAX_SUBCORES, MAX_COLLECTORS)),
+    ("collector_reads", "u8", (MAX_SUBCORES, MAX_COLLECTORS)), ("next_order", "i4"),
+    ("operands_full", "u4", (MAX_SUBCORES,)), ("operands", "u1", (MAX_SUBCORES, PIPES)), ("waiting_operands", "i4"),
+    ("unit_free", "i4", (MAX_SUBCORES, PIPES)),
+    ("write_time", "i4", (MAX_SUBCORES, RESULT_SLOTS)), ("write_banks", "u8", (MAX_SUBCORES, RESULT_SLOTS)),
+    # load/store unit
+    ("memory_operands", "i4"), ("dispatching", "i4"), ("dispatch_time", "i4"), ("dispatch_mode", "u1"),
+    ("dispatch_load", "i4"), ("dispatch_pointer", "i8"), ("dispatch_remaining", "i4"),
+    ("write_back", "i4"), ("write_back_turn", "i4"), ("bypass_reply", "i4"),
+    ("shared_head", "i4"), ("shared_count", "i4"), ("shared_time", "i4", (MAX_SHARED_LATENCY,)),
+    ("shared_load", "i4", (MAX_SHARED_LATENCY,)),
+    ("bank_busy", "u4"), ("bank_head", "i4", (MAX_L1_BANKS,)), ("bank_count", "i4", (MAX_L1_BANKS,)),
+    ("bank", BANK_ENTRY, (MAX_L1_BANKS, MAX_L1_LATENCY)),
+    ("free_loads", "i4"), ("free_load", "i4", (LOAD_SLOTS,)), ("load", LOAD_SLOT, (LOAD_SLOTS,)),
+    # L1
+    ("l1_ways", "i4"), ("l1_dirty_lines", "i4"), ("l1_live_mshrs", "i4"), ("l1_orphans", "i4"),
+    ("l1_free_mshr", "i4"), ("l1_free_waiter", "i4"),
+    ("l1_newest", "i2", (64,)), ("l1_oldest", "i2", (64,)), ("l1_bucket", "i2", (L1_BUCKETS,)),
+    ("line", LINE, (MAX_L1_LINES,)), ("mshr", L1_MSHR, (MAX_L1_MSHRS,)), ("waiter", WAITER, (WAITERS,)),
+    ("filled_head", "i4"), ("filled_count", "i4"), ("filled", "i2", (MAX_L1_MSHRS,)),
+    ("miss_head", "i4"), ("miss_tail", "i4"), ("miss_count", "i4"),
+    # accounts
+    ("counter", "i8", (COUNTERS,)), ("stall", "i8", (16,)), ("busy", "i8", (PIPES,)), ("last_end", "i8"),
+]  # fmt: skip
+
+SM_STATE = np.dtype(sorted(_FIELDS, key=lambda f: np.dtype((f[1], f[2]) if len(f) > 2 else f[1]).itemsize), align=True)

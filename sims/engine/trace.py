@@ -1,0 +1,25 @@
+"""The instructions of the CTAs in flight, as compiled code reads them."""
+
+from typing import NamedTuple
+
+from sims.engine.jit import Table
+
+
+class Trace(NamedTuple):
+    """Arrays of the chunk store (:mod:`sims.engine.chunks`); a CTA's slot says where its part begins."""
+
+    code: Table
+    """Static instructions, :data:`sims.engine.statics.CODE`."""
+    static_ids: Table
+    operands: Table
+    sector_addresses: Table
+    sector_masks: Table
+    warp_start: Table
+    """First instruction of each warp of each loaded CTA."""
+    warp_length: Table
+    cta_warps: Table
+    """By CTA number modulo the table's length: where its warps begin in ``warp_start``."""
+    cta_sectors: Table
+    """Likewise: what to add to a memory operand to get its place in ``sector_addresses``."""
+    cta_finished: Table
+    """Likewise: set to 1 when the CTA has ended, so that its storage can be used again."""

@@ -1,0 +1,136 @@
+"""The pages of sims, of one simulated kernel, and of the GPU configs."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+
+from cascade_site.charts.stack import stack_chart
+from cascade_site.pages import page
+from cascade_site.tables import Column, Table
+from sims.gpus import diff
+from sims.limiters import PLACES, Spent, cycles_by_place
+from sims.models import GpuConfig, Sim, SimKernel
+from sims.simulators.registry import simulators_for
+
+KERNEL_COLUMNS = [
+    Column("index", "#", "number"),
+    Column("name", "Name", "name"),
+    Column("cycles", "Cycles", "number", help="As the simulator reports them, launch latency included"),
+    Column("simulated_ns", "Time", "duration", help="Without the launch latency"),
+    Column("share", "Of all", "percent"),
+    Column("instructions", "Thread instructions", "si"),
+    Column("ipc", "IPC", "number", help="Thread instructions per cycle over the whole GPU"),
+    Column("occupancy", "Occupancy", "number", unit="%"),
+    Column("l1_hit_rate", "L1 hits", "percent"),
+    Column("l2_hit_rate", "L2 hits", "percent"),
+    Column("dram_bytes", "DRAM", "size"),
+    Column("limiter", "Limited by"),
+    Column("source", "Source"),
+]
+
+CONFIG_COLUMNS = [
+    Column("id", "Config", "link"),
+    Column("name", "GPU"),
+    Column("architecture", "Architecture"),
+    Column("binary_version", "SASS", "number"),
+    Column("sms", "SMs", "number"),
+    Column("core_clock_mhz", "Core clock", "number", unit="MHz"),
+    Column("memory_bandwidth_gbs", "Bandwidth", "number", unit="GB/s"),
+    Column("l2_bytes", "L2", "size"),
+    Column("simulators", "Simulators here"),
+    Column("origin", "From"),
+    Column("remark", "Remarks"),
+]
+
+
+@page()
+def sim_detail(request: HttpRequest, sim_id: str) -> HttpResponse:
+    sim = get_object_or_404(Sim.objects.select_related("run", "run__trace"), pk=sim_id)
+    fields = [column.key for column in KERNEL_COLUMNS if column.key != "share"]
+    rows = list(sim.kernels.order_by("index").values(*fields))
+    total = sum(row["simulated_ns"] or 0 for row in rows)
+    for row in rows:
+        row["share"] = row["simulated_ns"] / total if total and row["simulated_ns"] is not None else None
+        row["href"] = f"/sims/{sim.id}/kernels/{row['index']}"
+        row["anchor"] = f"k{row['index']}"
+    table = Table(request, KERNEL_COLUMNS, rows, title=f"{sim.id}-kernels")
+    spent = Spent(sim.spent)
+    context = {
+        "section": "runs",
+        "sim": sim,
+        "run": sim.run,
+        "table": table,
+        "live": not sim.has_ended,
+        "spent": spent if sim.spent else None,
+        "stack": stack_chart("Where the cycles went", PLACES, [(sim.gpu_config, spent.cycles)]),
+    }
+    return table.export() or render(request, "sims/detail.html", context)
+
+
+@page()
+def kernel_detail(request: HttpRequest, sim_id: str, index: int) -> HttpResponse:
+    kernel = SimKernel.objects.select_related("sim", "sim__run").filter(sim_id=sim_id, index=index).first()
+    if kernel is None:
+        raise Http404
+    stats = kernel.stats
+    rows = [{"name": name, "value": value} for name, value in sorted(stats.items())]
+    table = Table(request, [Column("name", "Statistic", "name"), Column("value", "Value", "number")], rows,
+                  title=f"{sim_id}-kernel-{index}", page_rows=500)
+    spent = Spent(cycles_by_place(stats))
+    context = {
+        "section": "runs",
+        "kernel": kernel,
+        "sim": kernel.sim,
+        "real": kernel.sim.run.trace.kernels.filter(index=index).first(),
+        "spent": spent if spent.cycles else None,
+        "stack": stack_chart("Where its cycles went", PLACES, [(kernel.sim.gpu_config, spent.cycles)]),
+        "table": table,
+    }
+    return table.export() or render(request, "sims/kernel.html", context)
+
+
+@page()
+def gpu_configs(request: HttpRequest) -> HttpResponse:
+    rows = []
+    for config in GpuConfig.objects.all():
+        row = config.facts()
+        row["simulators"] = ", ".join(simulators_for(config.as_spec)) or "none"
+        row["remark"] = " ".join(row["warnings"])
+        row["href"] = f"/gpu-configs/{config.id}"
+        rows.append(row)
+    table = Table(request, CONFIG_COLUMNS, rows, search=("id", "name", "architecture"), title="gpu-configs")
+    return table.export() or render(request, "sims/gpu_configs.html", {"section": "gpu-configs", "table": table})
+
+
+@page()
+def gpu_config(request: HttpRequest, config_id: str) -> HttpResponse:
+    config = get_object_or_404(GpuConfig, pk=config_id)
+    other = GpuConfig.objects.filter(pk=request.GET.get("against", "")).first()
+    context: dict[str, Any] = {
+        "section": "gpu-configs",
+        "config": config,
+        "facts": config.facts(),
+        "others": GpuConfig.objects.exclude(pk=config.pk),
+        "other": other,
+        "rows": _config_rows(config, other),
+    }
+    return render(request, "sims/gpu_config.html", context)
+
+
+def _config_rows(config: GpuConfig, other: GpuConfig | None) -> list[dict[str, Any]]:
+    """Every value with its source; against another config only the values that differ."""
+    sources = config.as_spec.sources
+    names = [name for name in config.spec if name != "sources"]
+    if other is not None:
+        differing = {row.name.partition(".")[0] for row in diff(config.as_spec, other.as_spec)}
+        names = [name for name in names if name in differing]
+    return [
+        {
+            "name": name,
+            "value": config.spec.get(name),
+            "other": other.spec.get(name) if other else None,
+            "source": sources.get(name, ""),
+        }
+        for name in names
+    ]

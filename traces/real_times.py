@@ -1,0 +1,63 @@
+"""Real kernel times onto a trace: read by ``traces.times``, paired by ``traces.matching``, kept with how they were paired."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from traces.matching import Matching, match
+from traces.matching import TraceKernel as NamedKernel
+from traces.models import RealTime, Trace
+from traces.times import Launch, TimesError, TimesReport
+
+MAX_LISTED = 1000
+_LARGEST_NS = 2**63 - 1
+
+
+def set_times(trace: Trace, report: TimesReport, file: str) -> None:
+    """Give the trace's kernels the report's times, in place of any they had.
+
+    :param file: what the file is called in the trace's account of its times
+    :raises TimesError: no launch is one of the trace's kernels; the trace stays as it was
+    """
+    kernels = [
+        NamedKernel(kernel.index, kernel.name, tuple(kernel.grid), tuple(kernel.block), kernel.trace_file)
+        for kernel in trace.kernels.order_by("index")
+    ]
+    matching = match(kernels, report, trace.gpu)
+    if not matching.launches_of:
+        raise TimesError(
+            f"{file}: none of its {len(report.launches)} launches is a kernel of this trace (by name, grid and block); "
+            "is it a profile of another workload?"
+        )
+    trace.set_real_times(_real_times(matching, report.launches), _account(matching, report, file, len(kernels)))
+
+
+def _real_times(matching: Matching, launches: Sequence[Launch]) -> dict[int, RealTime]:
+    times = {}
+    for index, real_ns in matching.real_ns(launches).items():
+        first = launches[matching.launches_of[index][0]]
+        times[index] = RealTime(_whole_ns(real_ns), _whole_ns(first.start_ns), first.step, (first.phase or "")[:100] or None)
+    return times
+
+
+def _whole_ns(time_ns: float | None) -> int | None:
+    """Tools measure in whole nanoseconds; only means have fractions."""
+    return None if time_ns is None or abs(time_ns) > _LARGEST_NS else round(time_ns)
+
+
+def _account(matching: Matching, report: TimesReport, file: str, kernels_total: int) -> dict[str, Any]:
+    """Where the times are from, and what found no partner on either side."""
+    unmatched = [report.launches[place].name for place in matching.unmatched_launches]
+    return {
+        "file": file,
+        "source": report.source,
+        "launches": len(report.launches),
+        "kernels_total": kernels_total,
+        "kernels_matched": len(matching.launches_of),
+        "unmatched_kernels": matching.unmatched_kernels[:MAX_LISTED],
+        "unmatched_kernels_total": len(matching.unmatched_kernels),
+        "unmatched_launches": unmatched[:MAX_LISTED],
+        "unmatched_launches_total": len(unmatched),
+        "clock_note": report.clock_note,
+        "device_names": list(report.device_names),
+        "notes": [*matching.notes, *report.warnings],
+    }
