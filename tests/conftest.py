@@ -4,15 +4,19 @@ import os
 import tempfile
 from pathlib import Path
 
+import django
 import pytest
 
-# Before Django reads its settings: no test writes into a developer's data, and none inherits their environment.
+# Before Django reads its settings: no test writes into a developer's data, and none inherits their environment. (The settings
+# module is named here and not in pyproject.toml because pytest-django would load it from there before this file runs.)
 for _name in [name for name in os.environ if name.startswith(("CASCADE_", "AWS_")) and name != "CASCADE_SHARED"]:
     del os.environ[_name]
 for _name in ("DATABASE_URL", "REDIS_URL"):
     os.environ.pop(_name, None)
 os.environ["CASCADE_DATA"] = tempfile.mkdtemp(prefix="cascade-tests-")
 os.environ["CASCADE_TOKEN"] = "test-token-of-this-session"
+os.environ["DJANGO_SETTINGS_MODULE"] = "cascade_site.settings"
+django.setup()
 
 PROJECT = Path(__file__).resolve().parent.parent
 FIXTURES = PROJECT / "tests" / "fixtures"

@@ -1,0 +1,41 @@
+// The same scaling as the server's cascade_site/formats.py, for what arrives live.
+
+const MISSING = "–";
+
+export function number(value) {
+  return value === null || value === undefined ? MISSING : Number(value).toLocaleString("en-US");
+}
+
+function significant(value) {
+  if (value === 0) return "0";
+  const places = Math.min(9, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value)))));
+  return value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
+}
+
+export function duration(ns) {
+  if (ns === null || ns === undefined) return MISSING;
+  for (const [scale, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]]) {
+    if (Math.abs(ns) >= scale) return `${significant(ns / scale)} ${unit}`;
+  }
+  return `${significant(ns)} ns`;
+}
+
+export function wall(seconds) {
+  if (seconds === null || seconds === undefined) return MISSING;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export function percent(fraction) {
+  if (fraction === null || fraction === undefined) return MISSING;
+  return `${fraction >= 0 ? "+" : ""}${(100 * fraction).toFixed(1)} %`;
+}
+
+export function cssColour(index) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--c${index}`).trim();
+}
+
+export function cssValue(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}

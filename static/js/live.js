@@ -1,0 +1,119 @@
+// Live parts of a page: a run's event stream keeps chips, bars and figures up to date without reloading.
+//
+// Elements say what they show: data-sim="sim-…" data-field="status" and so on. Anything a page cannot patch in place
+// (a finished run's tables, say) is announced as "there is more: reload", never forced on the reader.
+
+import { duration, number, wall } from "./format.js";
+
+const page = document.querySelector("[data-live-run]");
+const mark = document.querySelector(".live");
+
+function setMark(state, text) {
+  if (!mark) return;
+  mark.dataset.state = state;
+  mark.textContent = text;
+}
+
+function setText(element, text) {
+  if (element && element.textContent !== text) element.textContent = text;
+}
+
+function setChip(element, status) {
+  if (!element) return;
+  element.className = `chip ${status}`;
+  setText(element, status);
+}
+
+const shown = {
+  status: (element, sim) => setChip(element, sim.status),
+  kernels: (element, sim) => setText(element, `${number(sim.kernels_done)} / ${sim.kernels_total === null ? "?" : number(sim.kernels_total)}`),
+  bar: (element, sim) => {
+    if (sim.kernels_total) element.max = sim.kernels_total;
+    element.value = sim.status === "finished" ? element.max : sim.kernels_done;
+  },
+  cycles: (element, sim) => setText(element, number(sim.cycles)),
+  simulated: (element, sim) => setText(element, duration(sim.simulated_ns)),
+  worker: (element, sim) => setText(element, sim.worker || "–"),
+  detail: (element, sim) => setText(element, sim.detail || ""),
+  speed: (element, sim) => setText(element, sim.progress?.instructions_per_s ? `${number(Math.round(sim.progress.instructions_per_s))} instructions/s` : "–"),
+  left: (element, sim) => setText(element, sim.progress?.left_s != null && sim.status === "running" ? wall(sim.progress.left_s) : "–"),
+  attempt: (element, sim) => setText(element, String(sim.attempt)),
+};
+
+function showSim(sim) {
+  for (const element of document.querySelectorAll(`[data-sim="${sim.id}"][data-field]`)) {
+    shown[element.dataset.field]?.(element, sim);
+  }
+}
+
+function showRun(run) {
+  for (const element of document.querySelectorAll(`[data-run="${run.id}"][data-field="status"]`)) setChip(element, run.status);
+  run.sims.forEach(showSim);
+}
+
+const kernelsSeen = new Map();
+
+function showKernel(kernel) {
+  const seen = kernelsSeen.get(kernel.sim_id) || new Set();
+  seen.add(kernel.index);
+  kernelsSeen.set(kernel.sim_id, seen);
+  for (const element of document.querySelectorAll(`[data-sim="${kernel.sim_id}"][data-field="last-kernel"]`)) {
+    setText(element, kernel.name.length > 80 ? kernel.name.slice(0, 80) + "…" : kernel.name);
+  }
+}
+
+function follow(runId) {
+  const source = new EventSource(`/api/runs/${runId}/events`);
+  let ended = false;
+  source.onopen = () => setMark("live", "live");
+  source.onerror = () => {
+    if (ended) return;
+    setMark("reconnecting", source.readyState === EventSource.CLOSED ? "not connected" : "reconnecting");
+  };
+  const on = (type, handler) => source.addEventListener(type, (event) => handler(JSON.parse(event.data)));
+  on("run", (run) => {
+    showRun(run);
+    if (["finished", "failed", "cancelled"].includes(run.status)) {
+      ended = true;
+      source.close();
+      setMark("paused", "ended");
+      const note = document.querySelector("[data-when-ended]");
+      if (note && page.dataset.wasLive) note.hidden = false;
+    }
+  });
+  on("sim", showSim);
+  on("kernel", showKernel);
+  for (const type of ["log", "file", "step-timeline"]) {
+    on(type, (detail) => document.dispatchEvent(new CustomEvent(`cascade:${type}`, { detail })));
+  }
+}
+
+if (page) {
+  if (page.dataset.wasLive) follow(page.dataset.liveRun);
+  else setMark("paused", "ended");
+}
+
+// A list of runs follows the unfinished ones by asking again, which costs one request however many there are.
+const list = document.querySelector("[data-live-list]");
+if (list && list.dataset.liveList === "1") {
+  setMark("live", "live");
+  const timer = setInterval(async () => {
+    try {
+      const answer = await fetch(window.location.href, { headers: { "X-Part": "rows" } });
+      if (!answer.ok) throw new Error(String(answer.status));
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-live-list]");
+      for (const chip of list.querySelectorAll("[data-run][data-field=status]")) {
+        const other = fresh?.querySelector(`[data-run="${chip.dataset.run}"][data-field=status]`);
+        if (other) setChip(chip, other.textContent.trim());
+      }
+      for (const bar of list.querySelectorAll("progress[data-run]")) {
+        const other = fresh?.querySelector(`progress[data-run="${bar.dataset.run}"]`);
+        if (other) { bar.max = other.max; bar.value = other.value; }
+      }
+      setMark("live", "live");
+      if (fresh && fresh.dataset.liveList === "0") { clearInterval(timer); setMark("paused", "nothing is running"); }
+    } catch {
+      setMark("reconnecting", "reconnecting");
+    }
+  }, 3000);
+}

@@ -1,0 +1,46 @@
+// What our two canvases share: a canvas that is sharp on every screen, a tooltip, colours that follow the theme.
+
+export class Plot {
+  constructor(root) {
+    this.root = root;
+    this.canvas = root.querySelector("canvas");
+    this.tip = root.querySelector(".tip");
+    this.context = this.canvas.getContext("2d");
+    new ResizeObserver(() => this.resize()).observe(this.root);
+    document.addEventListener("themechange", () => this.draw());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+  }
+
+  resize() {
+    const ratio = window.devicePixelRatio || 1;
+    this.width = this.root.clientWidth;
+    this.height = Number(this.root.dataset.height || 480);
+    this.canvas.width = Math.round(this.width * ratio);
+    this.canvas.height = Math.round(this.height * ratio);
+    this.canvas.style.height = `${this.height}px`;
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.draw();
+  }
+
+  place(event) {
+    const box = this.canvas.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+
+  showTip(x, y, lines) {
+    if (!this.tip) return;
+    this.tip.replaceChildren(...lines.map((line) => {
+      const row = document.createElement("div");
+      row.textContent = line;
+      return row;
+    }));
+    this.tip.hidden = false;
+    const left = Math.min(x + 12, this.width - this.tip.offsetWidth - 4);
+    this.tip.style.left = `${Math.max(4, left)}px`;
+    this.tip.style.top = `${Math.max(4, Math.min(y + 12, this.height - this.tip.offsetHeight - 4))}px`;
+  }
+
+  hideTip() {
+    if (this.tip) this.tip.hidden = true;
+  }
+}

@@ -1,0 +1,213 @@
+// Step timelines: for each stream the real kernels above the predicted ones, on one time axis that starts with the step.
+// No charting library draws this well. W and S zoom, A and D pan, "." and "," go from kernel to kernel, F fits.
+
+import { cssColour, cssValue, duration, percent } from "./format.js";
+import { Plot } from "./plot.js";
+
+const LABEL = 132;
+const ROW = 22;
+const GAP = 10;
+const AXIS = 24;
+
+function lanesOf(step) {
+  const streams = [...new Set(step.kernels.map((kernel) => kernel.stream))];
+  const lanes = [];
+  for (const stream of streams) {
+    const kernels = step.kernels.filter((kernel) => kernel.stream === stream);
+    const real = kernels.filter((kernel) => kernel.real_start_ns !== null && kernel.real_ns !== null)
+      .map((kernel) => ({ kernel, start: kernel.real_start_ns, length: kernel.real_ns }));
+    const predicted = kernels.filter((kernel) => kernel.predicted_start_ns !== null && kernel.predicted_ns !== null)
+      .map((kernel) => ({ kernel, start: kernel.predicted_start_ns, length: kernel.predicted_ns }));
+    lanes.push({ label: `stream ${stream} real`, kind: "real", bars: real });
+    lanes.push({ label: `stream ${stream} predicted`, kind: "predicted", bars: predicted, last: true });
+  }
+  for (const lane of lanes) lane.bars.sort((a, b) => a.start - b.start);
+  return lanes;
+}
+
+class Timeline extends Plot {
+  constructor(root, step, colour) {
+    super(root);
+    this.colour = colour;
+    this.show(step);
+    this.listen();
+  }
+
+  show(step) {
+    this.lanes = lanesOf(step);
+    const every = this.lanes.flatMap((lane) => lane.bars);
+    // Each side starts at the step's own beginning, so that the two can be read against each other.
+    for (const kind of ["real", "predicted"]) {
+      const bars = this.lanes.filter((lane) => lane.kind === kind).flatMap((lane) => lane.bars);
+      const first = bars.reduce((low, bar) => Math.min(low, bar.start), Infinity);
+      for (const bar of bars) bar.start -= first;
+    }
+    this.end = every.reduce((high, bar) => Math.max(high, bar.start + bar.length), 1);
+    this.view = [0, this.end * 1.02];
+    this.order = this.lanes.filter((lane) => lane.kind === "predicted").flatMap((lane) => lane.bars).sort((a, b) => a.start - b.start);
+    this.selected = null;
+    this.root.dataset.height = String(AXIS + this.lanes.length * ROW + (this.lanes.length / 2) * GAP + 8);
+    if (this.width) this.resize();
+  }
+
+  toX(time) { return LABEL + ((time - this.view[0]) / (this.view[1] - this.view[0])) * (this.width - LABEL - 8); }
+  fromX(px) { return this.view[0] + ((px - LABEL) / (this.width - LABEL - 8)) * (this.view[1] - this.view[0]); }
+  laneY(number) { return AXIS + number * ROW + Math.floor(number / 2) * GAP; }
+
+  draw() {
+    if (!this.width || !this.lanes) return;
+    const pen = this.context;
+    pen.clearRect(0, 0, this.width, this.height);
+    pen.font = "11px system-ui, sans-serif";
+    this.drawAxis(pen);
+    this.lanes.forEach((lane, number) => this.drawLane(pen, lane, this.laneY(number)));
+  }
+
+  drawAxis(pen) {
+    const span = this.view[1] - this.view[0];
+    let step = 10 ** Math.floor(Math.log10(span / 4));
+    if (span / step > 16) step *= 5; else if (span / step > 8) step *= 2;
+    pen.fillStyle = cssValue("--quiet");
+    pen.strokeStyle = cssValue("--line");
+    pen.textAlign = "center";
+    for (let time = Math.ceil(this.view[0] / step) * step; time <= this.view[1]; time += step) {
+      const x = Math.round(this.toX(time)) + 0.5;
+      pen.beginPath(); pen.moveTo(x, AXIS - 4); pen.lineTo(x, this.height); pen.stroke();
+      pen.fillText(time === 0 ? "0" : duration(time), x, 12);
+    }
+  }
+
+  drawLane(pen, lane, y) {
+    pen.textAlign = "left";
+    pen.fillStyle = cssValue("--quiet");
+    pen.fillText(lane.label, 4, y + 15, LABEL - 8);
+    pen.save();
+    pen.beginPath();
+    pen.rect(LABEL, y, this.width - LABEL - 8, ROW);
+    pen.clip();
+    for (const bar of lane.bars) {
+      const left = this.toX(bar.start);
+      const right = this.toX(bar.start + bar.length);
+      if (right < LABEL || left > this.width) continue;
+      this.drawBar(pen, lane, bar, left, Math.max(1, right - left), y);
+    }
+    pen.restore();
+  }
+
+  drawBar(pen, lane, bar, x, width, y) {
+    const propagated = bar.kernel.source !== "simulated";
+    pen.globalAlpha = lane.kind === "predicted" && propagated ? 0.5 : 1;
+    pen.fillStyle = lane.kind === "real" ? cssColour(7) : cssColour(this.colour);
+    pen.fillRect(x, y + 2, Math.max(1, width - 1), ROW - 4);
+    pen.globalAlpha = 1;
+    if (bar === this.selected) {
+      pen.strokeStyle = cssValue("--text");
+      pen.lineWidth = 2;
+      pen.strokeRect(x + 1, y + 3, Math.max(2, width - 3), ROW - 6);
+      pen.lineWidth = 1;
+    }
+    if (width > 40) {
+      pen.fillStyle = cssValue("--ground");
+      pen.save();
+      pen.beginPath(); pen.rect(x, y, width - 4, ROW); pen.clip();
+      pen.fillText(bar.kernel.name, x + 4, y + 15);
+      pen.restore();
+    }
+  }
+
+  at(px, py) {
+    for (let number = 0; number < this.lanes.length; number += 1) {
+      const y = this.laneY(number);
+      if (py < y || py >= y + ROW) continue;
+      const time = this.fromX(px);
+      const slack = (this.view[1] - this.view[0]) / this.width * 2;
+      return this.lanes[number].bars.find((bar) => time >= bar.start - slack && time <= bar.start + bar.length + slack) || null;
+    }
+    return null;
+  }
+
+  describe(bar) {
+    const kernel = bar.kernel;
+    const both = kernel.real_ns && kernel.predicted_ns !== null ? ` (${percent(kernel.predicted_ns / kernel.real_ns - 1)})` : "";
+    return [kernel.name.slice(0, 160), `real ${duration(kernel.real_ns)}, predicted ${duration(kernel.predicted_ns)}${both}`, `${kernel.source}${kernel.trace_kernel ? `, trace kernel ${kernel.trace_kernel}` : ""}`];
+  }
+
+  select(bar, px, py) {
+    this.selected = bar;
+    this.draw();
+    if (!bar) { this.hideTip(); return; }
+    this.showTip(px ?? this.toX(bar.start), py ?? 40, this.describe(bar));
+  }
+
+  zoom(factor, px = (LABEL + this.width) / 2) {
+    const time = this.fromX(px);
+    const [from, to] = this.view;
+    if ((to - from) * factor < 10 || (to - from) * factor > this.end * 4) return;
+    this.view = [time + (from - time) * factor, time + (to - time) * factor];
+    this.draw();
+  }
+
+  pan(share) {
+    const by = (this.view[1] - this.view[0]) * share;
+    this.view = [this.view[0] + by, this.view[1] + by];
+    this.draw();
+  }
+
+  step(by) {
+    if (!this.order.length) return;
+    const now = this.order.indexOf(this.selected);
+    const bar = this.order[Math.min(this.order.length - 1, Math.max(0, now + by))];
+    const span = this.view[1] - this.view[0];
+    if (bar.start < this.view[0] || bar.start + bar.length > this.view[1]) this.view = [bar.start - span / 4, bar.start + span * 0.75];
+    this.select(bar);
+  }
+
+  fit() {
+    const bar = this.selected;
+    this.view = bar ? [bar.start - bar.length * 0.2, bar.start + bar.length * 1.2] : [0, this.end * 1.02];
+    this.draw();
+  }
+
+  listen() {
+    let drag = null;
+    this.canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      if (event.shiftKey) this.pan(event.deltaY > 0 ? 0.1 : -0.1);
+      else this.zoom(event.deltaY > 0 ? 1.2 : 1 / 1.2, this.place(event)[0]);
+    }, { passive: false });
+    this.canvas.addEventListener("pointerdown", (event) => { drag = this.place(event)[0]; this.canvas.setPointerCapture(event.pointerId); });
+    this.canvas.addEventListener("pointerup", () => { drag = null; });
+    this.canvas.addEventListener("pointermove", (event) => {
+      const [px, py] = this.place(event);
+      if (drag === null) { this.select(this.at(px, py), px, py); return; }
+      const by = this.fromX(drag) - this.fromX(px);
+      this.view = [this.view[0] + by, this.view[1] + by];
+      drag = px;
+      this.draw();
+    });
+    const keys = { w: () => this.zoom(1 / 1.3), s: () => this.zoom(1.3), a: () => this.pan(-0.15), d: () => this.pan(0.15), ArrowLeft: () => this.pan(-0.15), ArrowRight: () => this.pan(0.15), ".": () => this.step(1), ",": () => this.step(-1), f: () => this.fit(), 0: () => { this.selected = null; this.fit(); } };
+    this.canvas.addEventListener("keydown", (event) => {
+      const action = keys[event.key];
+      if (!action || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      action();
+    });
+  }
+}
+
+for (const root of document.querySelectorAll("[data-timeline]")) {
+  try {
+    const answer = await fetch(root.dataset.timeline);
+    if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+    const rows = await answer.json();
+    const row = rows.find((candidate) => candidate.sim_id === root.dataset.sim);
+    const step = row?.timeline?.steps?.[Number(root.dataset.step || 0)];
+    if (step) {
+      root.hidden = false;
+      new Timeline(root, step, Number(root.dataset.colour));
+      root.dataset.drawn = String(step.kernels.length);
+    }
+  } catch (problem) {
+    root.insertAdjacentText("afterend", `The timeline could not be loaded (${problem.message}); its table is below.`);
+  }
+}
