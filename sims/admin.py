@@ -1,0 +1,235 @@
+"""The operators' view of sims and configs: what is stuck, what was lost, what fails and why, and what to do about it."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.db.models import Count, F, QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+
+from sims.gpus import check, spec_from_dict
+from sims.models import GpuConfig, Sim, SimFile, SimKernel, SimStatus
+from sims.models.gpu_config import Origin
+from sims.models.sim import ENDED, STARTED, Report
+from sims.tasks import dispatch
+from sims.uploads import prune_files
+
+
+class HeartbeatFilter(admin.SimpleListFilter):
+    """Started sims by how long nothing was heard of them."""
+
+    title = "heartbeat"
+    parameter_name = "heartbeat"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("stale", "stale for 20 s"), ("lost", "lease has run out")]
+
+    def queryset(self, request: HttpRequest, queryset: "QuerySet[Sim]") -> "QuerySet[Sim]":
+        now = timezone.now()
+        if self.value() == "stale":
+            return queryset.filter(status__in=STARTED, heartbeat_at__lt=now - timedelta(seconds=20))
+        if self.value() == "lost":
+            return queryset.filter(status__in=STARTED, lease_expires_at__lt=now)
+        return queryset
+
+
+@admin.register(Sim)
+class SimAdmin(admin.ModelAdmin):
+    """Sims, those that are at work and unheard of first."""
+
+    list_display = [
+        "id",
+        "page",
+        "gpu_config",
+        "simulator",
+        "status",
+        "attempt",
+        "worker",
+        "progress_text",
+        "heartbeat_at",
+        "reason",
+    ]
+    list_filter = ["status", HeartbeatFilter, "simulator", "stop_requested"]
+    search_fields = ["id", "run__id", "gpu_config", "worker", "detail"]
+    date_hierarchy = "created_at"
+    list_per_page = 50
+    show_full_result_count = False
+    actions = ["cancel", "requeue", "mark_failed", "prune"]
+    # A sim's state changes through its methods alone, which lock, check and publish: nothing of it is a form field.
+    readonly_fields = [field.name for field in Sim._meta.fields]
+
+    def get_queryset(self, request: HttpRequest) -> "QuerySet[Sim]":
+        started = F("lease_expires_at").asc(nulls_last=True)
+        return super().get_queryset(request).select_related("run").defer("config").order_by(started, "-created_at")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Sim | None = None) -> bool:
+        return False
+
+    @admin.display(description="page")
+    def page(self, sim: Sim) -> str:
+        return format_html('<a href="/sims/{}">open</a>', sim.id)
+
+    @admin.display(description="kernels")
+    def progress_text(self, sim: Sim) -> str:
+        return f"{sim.kernels_done} / {sim.kernels_total if sim.kernels_total is not None else '?'}"
+
+    @admin.display(description="detail")
+    def reason(self, sim: Sim) -> str:
+        return (sim.detail or "")[:100]
+
+    @admin.action(description="Cancel", permissions=["change"])
+    def cancel(self, request: HttpRequest, queryset: "QuerySet[Sim]") -> None:
+        for sim in queryset:
+            sim.request_stop()
+            self.log_change(request, sim, "Cancel asked for.")
+        self.message_user(request, "Cancel was asked for.", messages.SUCCESS)
+
+    @admin.action(description="Run again as a new attempt", permissions=["change"])
+    def requeue(self, request: HttpRequest, queryset: "QuerySet[Sim]") -> None:
+        queued = [sim for sim in queryset if sim.requeue()]
+        for sim in queued:
+            self.log_change(request, sim, "Queued again.")
+            dispatch(sim.id)
+        self._tell(request, len(queued), queryset.count(), "queued again; sims that have not ended were left alone")
+
+    @admin.action(description="Mark failed", permissions=["change"])
+    def mark_failed(self, request: HttpRequest, queryset: "QuerySet[Sim]") -> None:
+        unfinished = [sim for sim in queryset if not sim.has_ended]
+        for sim in unfinished:
+            sim.heartbeat(Report(SimStatus.FAILED, detail=f"Marked failed by {request.user}."))
+            self.log_change(request, sim, "Marked failed.")
+        self._tell(request, len(unfinished), queryset.count(), "marked failed")
+
+    @admin.action(description="Remove output files from storage", permissions=["change"])
+    def prune(self, request: HttpRequest, queryset: "QuerySet[Sim]") -> None:
+        removed = 0
+        for sim in queryset.filter(status__in=ENDED):
+            count = prune_files(sim)
+            removed += count
+            self.log_change(request, sim, f"Removed {count} output files.")
+        self.message_user(request, f"Removed {removed} files of ended sims.", messages.SUCCESS)
+
+    def _tell(self, request: HttpRequest, done: int, asked: int, what: str) -> None:
+        level = messages.SUCCESS if done == asked else messages.WARNING
+        self.message_user(request, f"{done} of {asked} sims {what}.", level)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        failures = (
+            Sim.objects.filter(status=SimStatus.FAILED)
+            .order_by()
+            .values("detail")
+            .annotate(sims=Count("id"))
+            .order_by("-sims")[:10]
+        )
+        return super().changelist_view(request, {**(extra_context or {}), "failures": list(failures)})
+
+
+class GpuConfigForm(ModelForm):
+    """A config whose ``spec`` is whole and right, or the reason at the field."""
+
+    class Meta:
+        model = GpuConfig
+        fields = ["id", "spec"]
+
+    def clean_spec(self) -> dict[str, Any]:
+        spec = self.cleaned_data["spec"]
+        try:
+            spec_from_dict(spec)
+        except (TypeError, ValueError) as error:
+            raise ValidationError(str(error)) from None
+        return dict(spec)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        spec = cleaned.get("spec")
+        if spec and cleaned.get("id", spec.get("id")) != spec.get("id"):
+            raise ValidationError("The id and the spec's own id must be the same.")
+        return cleaned
+
+
+@admin.register(GpuConfig)
+class GpuConfigAdmin(admin.ModelAdmin):
+    """GPU configs: checked on saving, copied as a start for a new one."""
+
+    form = GpuConfigForm
+    list_display = ["id", "name", "origin", "page", "remarks", "updated_at"]
+    list_filter = ["origin"]
+    search_fields = ["id", "name"]
+    actions = ["copy"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: GpuConfig | None = None) -> list[str]:
+        return ["id"] if obj else []
+
+    @admin.display(description="page")
+    def page(self, config: GpuConfig) -> str:
+        return format_html('<a href="/gpu-configs/{}">open</a>', config.id)
+
+    @admin.display(description="remarks")
+    def remarks(self, config: GpuConfig) -> str:
+        return " ".join(config.warnings)
+
+    def save_model(self, request: HttpRequest, obj: GpuConfig, form: Any, change: bool) -> None:
+        """What an operator has changed is the operator's: the next start does not put the shipped values back."""
+        spec = spec_from_dict(obj.spec)
+        obj.name, obj.origin, obj.updated_at = spec.name, Origin.OPERATOR, timezone.now()
+        obj.warnings = check(spec)
+        super().save_model(request, obj, form, change)
+        for warning in obj.warnings:
+            self.message_user(request, warning, messages.WARNING)
+
+    @admin.action(description="Copy as a new config", permissions=["add"])
+    def copy(self, request: HttpRequest, queryset: "QuerySet[GpuConfig]") -> None:
+        for config in queryset:
+            name = next(
+                f"{config.id}_copy{n or ''}" for n in range(1000) if not self._exists(f"{config.id}_copy{n or ''}")
+            )
+            spec = config.spec | {"id": name, "name": f"{config.name} (copy)"}
+            copied = GpuConfig.objects.create(id=name, name=spec["name"], spec=spec, origin=Origin.OPERATOR)
+            self.log_addition(request, copied, f"Copied from {config.id}.")
+            address = reverse("admin:sims_gpuconfig_change", args=[name])
+            self.message_user(request, format_html('Made <a href="{}">{}</a>.', address, name), messages.SUCCESS)
+
+    @staticmethod
+    def _exists(config_id: str) -> bool:
+        return GpuConfig.objects.filter(pk=config_id).exists()
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Rows that only the app itself writes."""
+
+    list_per_page = 50
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(SimKernel)
+class SimKernelAdmin(ReadOnlyAdmin):
+    list_display = ["sim_id", "index", "name", "cycles", "simulated_ns", "source", "limiter"]
+    list_filter = ["source", "limiter"]
+    search_fields = ["sim__id", "name"]
+    exclude = ["stats_packed"]
+
+    def get_queryset(self, request: HttpRequest) -> "QuerySet[SimKernel]":
+        return super().get_queryset(request).defer("stats_packed")
+
+
+@admin.register(SimFile)
+class SimFileAdmin(ReadOnlyAdmin):
+    list_display = ["sim_id", "name", "size_bytes", "content_type", "uploaded_at"]
+    search_fields = ["sim__id", "name"]
