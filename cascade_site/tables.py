@@ -1,7 +1,7 @@
 """Tables of the pages: filter, sort and page over **all** rows, by the URL; export of what is shown, by the same URL.
 
-A table works on a list of dicts that a page has in memory (a run's kernels, say). ``?q=`` filters by text (``/…/`` as a
-regular expression), ``?sort=-error,name`` sorts by several columns, ``?page=`` pages, ``?format=csv|json|parquet`` exports.
+A table works on a list of dicts that a page has in memory (a run's kernels, say). ``?q=`` filters by text (``/…/`` as
+a regular expression), ``?sort=-error,name`` sorts by several columns, ``?page=`` pages, ``?format=csv|json|parquet`` exports.
 """
 
 import io
@@ -30,7 +30,7 @@ class Column:
     key: str
     title: str
     kind: str = "text"
-    """``text``, ``name``, ``number``, ``duration``, ``size``, ``percent``, ``error``, ``ratio``, ``si``, ``state``, ``when``, ``bar``, ``dim3``."""
+    """What ``parts/cell.html`` knows: ``text``, ``name``, ``link``, ``number``, ``duration``, ``size``, ``percent``, …"""
     unit: str = ""
     help: str = ""
     config: str = ""

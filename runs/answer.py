@@ -8,12 +8,19 @@ from cascade_site.formats import duration, ratio
 
 
 def is_captured_gpu(gpu: str | None, config_name: str) -> bool:
-    """Whether a trace's GPU, as its profiler wrote it, is the GPU of a config: ``NVIDIA GeForce RTX 3070`` is ``RTX 3070``."""
-    if not gpu:
-        return False
-    wanted, found = (re.sub(r"[^a-z0-9]+", " ", text.lower()).split() for text in (config_name, gpu))
-    telling = [word for word in wanted if any(letter.isdigit() for letter in word) and not word.endswith("gb")]
-    return bool(telling) and all(word in found for word in telling)
+    """Whether a trace's GPU, as its profiler wrote it, is a config's: ``NVIDIA GeForce RTX 3070`` is ``RTX 3070``."""
+    wanted, found = (_words(text or "") for text in (config_name, gpu))
+    models = {word for word in wanted if any(letter.isdigit() for letter in word)}
+    return bool(models & found) and (wanted & _VARIANTS) == (found & _VARIANTS)
+
+
+_MEMORY_SIZE = re.compile(r"\b\d+\s*gb\b")
+_VARIANTS = frozenset({"ti", "super", "laptop", "mobile"})
+"""An RTX 3070 Ti is another GPU than an RTX 3070."""
+
+
+def _words(name: str) -> set[str]:
+    return set(re.findall(r"[a-z0-9]+", _MEMORY_SIZE.sub(" ", name.lower())))
 
 
 def answer(
@@ -36,7 +43,8 @@ def answer(
     text = f"{names.get(fastest) or fastest} would take {duration(done[fastest]['simulated_ns'])}"
     compared_ns = done[fastest].get("real_ns")
     if captured and captured != fastest:
-        text += f", {_against(done[captured]['simulated_ns'], done[fastest]['simulated_ns'])} the {names[captured]} in the same simulation"
+        against = _against(done[captured]["simulated_ns"], done[fastest]["simulated_ns"])
+        text += f", {against} the {names[captured]} in the same simulation"
     elif compared_ns and captured is None:
         text += f", {_against(compared_ns, done[fastest]['simulated_ns'])} the {gpu or 'GPU'} it was captured on"
     text += "."

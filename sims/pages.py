@@ -8,9 +8,9 @@ from django.shortcuts import get_object_or_404, render
 from cascade_site.charts.stack import stack_chart
 from cascade_site.pages import page
 from cascade_site.tables import Column, Table
-from sims.gpus import diff
 from sims.limiters import PLACES, Spent, cycles_by_place
 from sims.models import GpuConfig, Sim, SimKernel
+from sims.shown import differing_names, value_names, value_of
 from sims.simulators.registry import simulators_for
 
 KERNEL_COLUMNS = [
@@ -75,8 +75,13 @@ def kernel_detail(request: HttpRequest, sim_id: str, index: int) -> HttpResponse
         raise Http404
     stats = kernel.stats
     rows = [{"name": name, "value": value} for name, value in sorted(stats.items())]
-    table = Table(request, [Column("name", "Statistic", "name"), Column("value", "Value", "number")], rows,
-                  title=f"{sim_id}-kernel-{index}", page_rows=500)
+    table = Table(
+        request,
+        [Column("name", "Statistic", "name"), Column("value", "Value", "number")],
+        rows,
+        title=f"{sim_id}-kernel-{index}",
+        page_rows=500,
+    )
     spent = Spent(cycles_by_place(stats))
     context = {
         "section": "runs",
@@ -121,16 +126,15 @@ def gpu_config(request: HttpRequest, config_id: str) -> HttpResponse:
 def _config_rows(config: GpuConfig, other: GpuConfig | None) -> list[dict[str, Any]]:
     """Every value with its source; against another config only the values that differ."""
     sources = config.as_spec.sources
-    names = [name for name in config.spec if name != "sources"]
-    if other is not None:
-        differing = {row.name.partition(".")[0] for row in diff(config.as_spec, other.as_spec)}
-        names = [name for name in names if name in differing]
+    configs = [config.spec] + ([other.spec] if other else [])
+    differing = differing_names(configs)
     return [
         {
             "name": name,
-            "value": config.spec.get(name),
-            "other": other.spec.get(name) if other else None,
-            "source": sources.get(name, ""),
+            "value": value_of(config.spec, name),
+            "other": value_of(other.spec, name) if other else None,
+            "source": sources.get(name.partition(".")[0], ""),
         }
-        for name in names
+        for name in value_names(configs)
+        if other is None or name in differing
     ]

@@ -52,6 +52,13 @@ class ScatterChart:
     bottom_y = HEIGHT - BOTTOM
 
 
+def _tick_places(low: float, high: float) -> list[float]:
+    """Logarithms of round values between two: whole decades, with 2 and 5 between them where there are few."""
+    steps = (1, 2, 5) if high - low < 2 else (1,)
+    places = [decade + math.log10(step) for decade in range(math.floor(low), math.ceil(high) + 1) for step in steps]
+    return [place for place in places if low <= place <= high]
+
+
 def scatter_chart(points: Sequence[Point]) -> ScatterChart | None:
     """The longest ``MOST_POINTS`` kernels; None where there is no point."""
     usable = [point for point in points if point.real_ns > 0 and point.simulated_ns > 0]
@@ -68,13 +75,11 @@ def scatter_chart(points: Sequence[Point]) -> ScatterChart | None:
     def y(value: float) -> float:
         return round(HEIGHT - BOTTOM - (value - low) / (high - low) * (HEIGHT - TOP - BOTTOM), 1)
 
-    decades = range(math.ceil(low), math.floor(high) + 1)
+    decades = _tick_places(low, high)
     under, over = math.log10(0.9), math.log10(1.1)
     band = [(low, low + under), (high, high + under), (high, high + over), (low, low + over)]
     return ScatterChart(
-        dots=[
-            Dot(x(math.log10(p.real_ns)), y(math.log10(p.simulated_ns)), p.colour, p.title, p.href) for p in shown
-        ],
+        dots=[Dot(x(math.log10(p.real_ns)), y(math.log10(p.simulated_ns)), p.colour, p.title, p.href) for p in shown],
         x_ticks=[Tick(x(decade), duration(10.0**decade)) for decade in decades],
         y_ticks=[Tick(y(decade), duration(10.0**decade)) for decade in decades],
         ideal=(x(low), y(low), x(high), y(high)),

@@ -16,8 +16,6 @@ from cascade_site.colours import colour_of
 
 register = template.Library()
 
-SHOWN_NAME_CHARACTERS = 2000
-
 # A template hands a filter "" for what is not there at all.
 MISSING_VALUES = (None, "")
 
@@ -38,7 +36,11 @@ def si(value: Any) -> SafeString | str:
 
 @register.filter
 def size(value_bytes: Any) -> SafeString | str:
-    return formats.MISSING if value_bytes in MISSING_VALUES else _titled(formats.size(value_bytes), f"{value_bytes:,} bytes")
+    return (
+        formats.MISSING
+        if value_bytes in MISSING_VALUES
+        else _titled(formats.size(value_bytes), f"{value_bytes:,} bytes")
+    )
 
 
 @register.filter
@@ -83,13 +85,6 @@ def when(moment: datetime | None) -> SafeString | str:
         timesince(moment),
         formats.when(moment),
     )
-
-
-@register.filter
-def shown_name(name: Any) -> str:
-    """A kernel's name, cut where it stops being a name: hostile ones have a megabyte."""
-    name = str(name)
-    return name if len(name) <= SHOWN_NAME_CHARACTERS else name[:SHOWN_NAME_CHARACTERS] + " …"
 
 
 @register.filter

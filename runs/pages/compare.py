@@ -8,12 +8,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from cascade_site.charts.bars import BarInput, bar_chart
+from cascade_site.colours import colour_of
 from cascade_site.formats import duration, signed_percent
 from cascade_site.pages import page
 from cascade_site.tables import Column, Table
 from runs.models import Run
-from sims.gpus import diff, spec_from_dict
 from sims.models import Sim, SimKernel
+from sims.shown import differing_names, value_names, value_of
 
 MOST_RUNS = 20
 MOST_SIMS = 40
@@ -61,9 +62,7 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 def _sides(runs: list[Run]) -> list[Side]:
     several = len(runs) > 1
-    sims = list(
-        Sim.objects.filter(run__in=runs).select_related("run", "run__trace").order_by("position")[:MOST_SIMS]
-    )
+    sims = list(Sim.objects.filter(run__in=runs).select_related("run", "run__trace").order_by("position")[:MOST_SIMS])
     place = {run.id: number for number, run in enumerate(runs)}
     sims.sort(key=lambda sim: (place[sim.run_id], sim.position))
     times: dict[str, dict[int, float]] = {sim.id: {} for sim in sims}
@@ -108,17 +107,19 @@ def _metrics(side: Side, baseline: Side) -> dict[str, Any]:
 def _bar(side: Side, baseline: Side) -> BarInput:
     delta = _metrics(side, baseline)["delta"]
     note = f"{signed_percent(delta)}" if delta is not None and side is not baseline else ""
-    from cascade_site.colours import colour_of
-
     colour = colour_of(side.sim.gpu_config)
     return BarInput(side.label, side.total_ns or None, note, f"/sims/{side.sim.id}", colour)
 
 
 def _differences(sides: list[Side]) -> list[dict[str, Any]]:
     """Only the config values in which the sims differ."""
-    specs = [spec_from_dict(side.sim.config) for side in sides]
-    names = sorted({name for spec in specs[1:] for name in (row.name for row in diff(specs[0], spec))})
-    return [{"name": name, "values": [side.sim.config.get(name) for side in sides]} for name in names]
+    configs = [side.sim.config for side in sides]
+    differing = differing_names(configs)
+    return [
+        {"name": name, "values": [value_of(config, name) for config in configs]}
+        for name in value_names(configs)
+        if name in differing
+    ]
 
 
 def _kernel_table(request: HttpRequest, sides: list[Side], baseline: Side) -> Table:

@@ -43,7 +43,9 @@ def run_list(request: HttpRequest) -> HttpResponse:
         "pages": pages,
         "previous": _href(request, page=number - 1) if number > 1 else None,
         "next": _href(request, page=number + 1) if number < pages else None,
-        "sorts": [(key, _href(request, sort=_flip(request, key), page=None), _direction(request, key)) for key in SORTS],
+        "sorts": [
+            (key, _href(request, sort=_flip(request, key), page=None), _direction(request, key)) for key in SORTS
+        ],
         "live": "1" if any(run.status not in ENDED for run in shown) else "0",
     }
     return render(request, "runs/list.html", context)
@@ -56,7 +58,7 @@ def _filtered(request: HttpRequest) -> Any:
         runs = runs.filter(
             Q(pk__icontains=text)
             | Q(name__icontains=text)
-            | Q(trace_id__icontains=text)
+            | Q(trace__id__icontains=text)
             | Q(pk__in=Run.objects.filter(sims__gpu_config__icontains=text).values("pk"))
         )
     if trace := request.GET.get("trace"):

@@ -7,6 +7,19 @@ import { Plot } from "./plot.js";
 const MARGIN = { left: 64, right: 16, top: 12, bottom: 44 };
 const CELL = 12;
 
+// Logarithms of round values: whole decades, with 2 and 5 between them where few decades are in view.
+function ticks(low, high) {
+  const steps = high - low < 2 ? [1, 2, 5] : [1];
+  const places = [];
+  for (let decade = Math.floor(low); decade <= high; decade += 1) {
+    for (const step of steps) {
+      const place = decade + Math.log10(step);
+      if (place >= low && place <= high) places.push(place);
+    }
+  }
+  return places;
+}
+
 class Correlation extends Plot {
   constructor(root, points, configs) {
     super(root);
@@ -55,13 +68,13 @@ class Correlation extends Plot {
     pen.strokeStyle = cssValue("--line");
     pen.fillStyle = cssValue("--quiet");
     pen.lineWidth = 1;
-    for (let decade = Math.ceil(this.view.x0); decade <= this.view.x1; decade += 1) {
+    for (const decade of ticks(this.view.x0, this.view.x1)) {
       const x = this.toX(decade);
       pen.beginPath(); pen.moveTo(x, MARGIN.top); pen.lineTo(x, this.height - MARGIN.bottom); pen.stroke();
       pen.textAlign = "center";
       pen.fillText(duration(10 ** decade), x, this.height - MARGIN.bottom + 16);
     }
-    for (let decade = Math.ceil(this.view.y0); decade <= this.view.y1; decade += 1) {
+    for (const decade of ticks(this.view.y0, this.view.y1)) {
       const y = this.toY(decade);
       pen.beginPath(); pen.moveTo(MARGIN.left, y); pen.lineTo(this.width - MARGIN.right, y); pen.stroke();
       pen.textAlign = "right";

@@ -1,0 +1,111 @@
+"""What a run's pages show, whole without JavaScript."""
+
+import json
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from runs.models import Run
+from tests.pages.conftest import make_trace
+
+TABS = ["", "/kernels", "/correlation", "/timeline", "/log", "/files", "/config", "/events"]
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_each_tab_has_its_own_address(browser: Client, finished: Run, tab: str) -> None:
+    answer = browser.get(f"/runs/{finished.id}{tab}")
+    assert answer.status_code == 200
+    assert 'aria-current="page"' in answer.content.decode()
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_a_run_without_results_says_what_comes_next(browser: Client, run: Run, tab: str) -> None:
+    assert browser.get(f"/runs/{run.id}{tab}").status_code == 200
+
+
+def test_the_summary_answers_in_one_sentence(browser: Client, finished: Run) -> None:
+    page = browser.get(f"/runs/{finished.id}").content.decode()
+    assert "would take 6.60 µs" in page
+    assert "10.0 % too slow" in page
+
+
+def test_an_error_is_only_shown_for_the_gpu_the_real_times_are_of(browser: Client, finished: Run) -> None:
+    assert "no real times of this GPU" in browser.get(f"/runs/{finished.id}").content.decode()
+
+
+def test_an_unknown_run_is_a_404(browser: Client) -> None:
+    assert browser.get("/runs/run-000000000000").status_code == 404
+
+
+def test_the_list_counts_every_state(browser: Client, finished: Run) -> None:
+    assert "finished 1" in browser.get("/runs").content.decode()
+
+
+def test_the_list_filters_by_state(browser: Client, finished: Run) -> None:
+    assert finished.id in browser.get("/runs", {"status": "finished"}).content.decode()
+    assert "No run matches" in browser.get("/runs", {"status": "failed"}).content.decode()
+
+
+def test_the_list_finds_a_run_by_its_config(browser: Client, finished: Run) -> None:
+    assert "1 run" in browser.get("/runs", {"q": "A100"}).content.decode()
+
+
+@pytest.mark.parametrize("query", ["?page=0", "?page=x", "?page=99999999999999", "?sort=nonsense", "?status=nonsense"])
+def test_the_list_takes_any_address(browser: Client, finished: Run, query: str) -> None:
+    assert browser.get(f"/runs{query}").status_code == 200
+
+
+def test_the_list_needs_the_same_queries_for_any_number_of_runs(
+    browser: Client, finished: Run, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_max_num_queries(12):
+        browser.get("/runs")
+
+
+def test_kernels_are_exported_as_filtered(browser: Client, finished: Run) -> None:
+    answer = browser.get(f"/runs/{finished.id}/kernels", {"q": "kernel_1", "format": "json"})
+    assert [row["index"] for row in json.loads(answer.content)] == [1, 3]
+
+
+def test_a_kernel_that_is_linked_to_is_on_the_page(browser: Client) -> None:
+    from runs.launch import LaunchRequest, launch
+    from tests.pages.conftest import finish
+
+    run = launch(make_trace("long", kernels=250), LaunchRequest(["SM80_A100"], simulator="replay"))
+    finish(run)
+    assert 'id="k230"' in browser.get(f"/runs/{run.id}/kernels", {"index": "230"}).content.decode()
+
+
+def test_a_running_run_can_be_cancelled(browser: Client, run: Run) -> None:
+    browser.post(f"/runs/{run.id}/cancel")
+    run.refresh_from_db()
+    assert run.status == "cancelled"
+
+
+def test_a_form_from_another_site_changes_nothing(run: Run) -> None:
+    from cascade_site.auth import sign_in_code
+
+    client = Client(enforce_csrf_checks=True)
+    client.get("/sign-in", {"code": sign_in_code()})
+    assert client.post(f"/runs/{run.id}/cancel").status_code == 403
+    run.refresh_from_db()
+    assert run.status == "queued"
+
+
+def test_two_runs_are_compared_with_the_first_as_the_baseline(browser: Client, finished: Run) -> None:
+    page = browser.get("/compare", {"run": finished.id}).content.decode()
+    assert "baseline" in page
+    assert "core_clock_mhz" in page
+
+
+def test_small_differences_can_be_hidden(browser: Client, finished: Run) -> None:
+    page = browser.get("/compare", {"run": finished.id, "threshold": "50"}).content.decode()
+    assert "No kernel differs by that much" in page
+
+
+@pytest.mark.parametrize("path", ["/sims/{sim}", "/sims/{sim}/kernels/1"])
+def test_a_sim_and_its_kernels_have_pages(browser: Client, finished: Run, path: str) -> None:
+    sim = finished.sims.first()
+    assert sim is not None
+    assert browser.get(path.format(sim=sim.id)).status_code == 200
