@@ -19,9 +19,9 @@ from traces.accelsim import (
     parse_kernel_file_name,
     parse_kernelslist,
 )
-from traces.accelsim.files import Compression, split_compression
+from traces.accelsim.files import split_compression
 from traces.accelsim.header import Dim3
-from traces.accelsim.kernelslist import MAX_LIST_BYTES
+from traces.accelsim.kernelslist import MAX_LIST_BYTES, stored_names
 from traces.sources import HeaderOrError, Source
 
 METADATA_FILE = "run.json"
@@ -255,9 +255,7 @@ def _resolve_files(
     missing: dict[str, int] = {}
     for command in commands:
         listed = command.file.name
-        stem = split_compression(listed)[0]
-        twins = [f"{stem}.{compression}" if compression else stem for compression in Compression]
-        present = [name for name in (listed, *twins) if posixpath.join(folder, name) in files]
+        present = [name for name in stored_names(listed) if posixpath.join(folder, name) in files]
         if present:
             found[listed] = present[0]
         else:

@@ -12,6 +12,8 @@ import zstandard
 
 from traces.generator import GeneratedKernel, WarpText, kernel_text
 
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "traces"
+
 
 def program(warp_text: WarpText, cta: int, warp: int) -> None:
     """Four instructions; the third is a load."""

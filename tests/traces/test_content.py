@@ -112,6 +112,7 @@ def test_a_file_that_ends_after_its_header_holds_no_cta() -> None:
         (b"insts = 4", b"insts = 3", "has 4 instruction lines for warp 0 where 3 were announced", 30),
         (b"insts = 4", b"insts = 5", "has 4 instruction lines for warp 0 where 5 were announced", 30),
         (b"insts = 4\n", b"", "has 4 instruction lines for warp 0 where 0 were announced", 29),
+        (b"warp = 1\ninsts = 4\n", b"warp = 1\nwarp = 1\n", "has no .insts. for warp 1", 31),
         (b"insts = 4", b"insts = many", "is out of place", 24),
         (b"warp = 1", b"warp = 2", r"has warp 2 in a block of 2 warps \(0 to 1\)", 30),
         (b"#END_TB", b"#BEGIN_TB", "has a #BEGIN_TB inside a CTA", 37),

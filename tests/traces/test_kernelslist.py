@@ -1,12 +1,13 @@
 """The list of commands, as tracers, post-processors and people write it."""
 
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traces.accelsim import KernelsList, TraceError, parse_kernel_file_name, parse_kernelslist
+from traces.accelsim import KernelsList, TraceError, kernel_path, parse_kernel_file_name, parse_kernelslist
 
 
 def parse(text: str | bytes) -> KernelsList:
@@ -130,6 +131,19 @@ def test_an_error_names_the_file_and_the_line() -> None:
     with pytest.raises(TraceError) as caught:
         parse("kernel-1.traceg\n\nkernel-2.txt\n")
     assert str(caught.value).startswith("kernelslist.g, line 3: 'kernel-2.txt' is not the name")
+
+
+@pytest.mark.parametrize(
+    "stored", ["kernel-1.traceg", "kernel-1.traceg.xz", "kernel-1.traceg.zst", "kernel-1.traceg.gz"]
+)
+def test_a_listed_kernel_may_be_stored_compressed_or_plain(stored: str, tmp_path: Path) -> None:
+    (tmp_path / stored).touch()
+    assert kernel_path(tmp_path, "kernel-1.traceg.xz").name == stored
+
+
+def test_a_listed_kernel_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match=r"kernel-1\.traceg: is not beside the list"):
+        kernel_path(tmp_path, "kernel-1.traceg")
 
 
 @given(st.binary(max_size=300))

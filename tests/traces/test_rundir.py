@@ -4,7 +4,7 @@ import gzip
 import io
 import json
 import lzma
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from traces.archives import read_archive
 from traces.rundir import RunDirectory, read_run_directory
 from traces.sources import FolderSource, Source, StorageSource
 
-Files = Mapping[str, bytes]
+Files = dict[str, bytes]
 
 
 def from_folder(files: Files, folder: Path) -> Source:

@@ -11,11 +11,19 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import FIXTURES
-from tests.traces.builders import BinaryCta, OneWayStream, binary_ctas, header_bytes, small_tracez, tracez_bytes
+from tests.traces.builders import (
+    FIXTURES,
+    BinaryCta,
+    OneWayStream,
+    binary_ctas,
+    header_bytes,
+    kernel_bytes,
+    small_tracez,
+    tracez_bytes,
+)
 from traces.accelsim import TraceError, open_body
 
-HOPPER = FIXTURES / "traces" / "hopper_synthetic_v6"
+HOPPER = FIXTURES / "hopper_synthetic_v6"
 
 
 def text_of(data: bytes) -> bytes:
@@ -59,7 +67,9 @@ def test_it_uses_a_dictionary() -> None:
 
 
 def test_it_uses_a_trained_dictionary() -> None:
-    samples = [b"%04x ffffffff 1 R%d IMAD %d R0 R3 0 %d " % (n * 16, n % 7, n, n * n) for n in range(4000)]
+    samples: list[bytes | bytearray | memoryview] = [
+        b"%04x ffffffff 1 R%d IMAD %d R0 R3 0 %d " % (n * 16, n % 7, n, n * n) for n in range(4000)
+    ]
     dictionary = zstandard.train_dictionary(2000, samples).as_bytes()
     assert text_of(tracez_bytes(header_bytes(), binary_ctas(), 2, dictionary)) == text_of(small_tracez())
 
@@ -79,6 +89,15 @@ def test_it_reads_a_stream_that_cannot_seek() -> None:
     _, body = open_body(OneWayStream(small_tracez()), "kernel-1.tracez")  # type: ignore[arg-type]
     with body:
         assert body.read(1 << 20) == text_of(small_tracez())
+
+
+def test_a_text_trace_under_a_binary_name_is_refused_with_advice() -> None:
+    refused(kernel_bytes(), "is a text trace under the name of a binary one: name it .traceg")
+
+
+def test_a_binary_trace_under_a_text_name_is_refused_with_advice() -> None:
+    with pytest.raises(TraceError, match=r"is a binary trace under the name of a text one: name it \.tracez"):
+        open_body(io.BytesIO(small_tracez()), "kernel-1.traceg")
 
 
 def test_every_cut_is_an_error() -> None:

@@ -10,8 +10,10 @@ from traces.accelsim.kernelslist import (
     KernelFileName,
     KernelsList,
     MemcpyCommand,
+    kernel_path,
     parse_kernel_file_name,
     parse_kernelslist,
+    stored_names,
 )
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "KernelsList",
     "MemcpyCommand",
     "TraceError",
+    "kernel_path",
     "open_body",
     "open_file",
     "open_stream",
@@ -31,4 +34,5 @@ __all__ = [
     "parse_kernelslist",
     "read_content",
     "read_header",
+    "stored_names",
 ]

@@ -77,6 +77,8 @@ def _open_text(stream: BinaryIO, name: str) -> tuple[KernelHeader, BodyReader]:
         line_number += 1
         if not line or line.lstrip().startswith(b"#BEGIN_TB"):
             return header, BodyReader(stream, line.lstrip(), name, line_number)
+        if b"\0" in line:
+            raise TraceError("is a binary trace under the name of a text one: name it .tracez, in the list too.", name)
         if line.strip() and not line.lstrip().startswith((b"#", b"-")):
             raise TraceError("has instructions in front of the first #BEGIN_TB.", name, line_number)
     raise TraceError("has no #BEGIN_TB after its header.", name, line_number)

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from traces.accelsim.errors import TraceError
 from traces.accelsim.files import Compression, split_compression
@@ -78,6 +79,24 @@ def parse_kernel_file_name(name: str) -> KernelFileName | None:
     ids = _IDS.fullmatch(base)
     kernel_id = int(ids[1]) if ids else None
     return KernelFileName(name, Container(suffix), compression, kernel_id, ids[2] if ids else None)
+
+
+def stored_names(listed: str) -> list[str]:
+    """The names under which a listed kernel file may be stored, best first.
+
+    People compress (or unpack) a trace's kernels after its list was written, so the compressed and plain twins count.
+    """
+    stem = split_compression(listed)[0]
+    twins = [f"{stem}.{compression}" if compression else stem for compression in Compression]
+    return list(dict.fromkeys([listed, *twins]))
+
+
+def kernel_path(folder: Path, listed: str) -> Path:
+    """Where a listed kernel file lies in a trace's folder. Raises ``TraceError`` when it is not there."""
+    for name in stored_names(listed):
+        if (folder / name).is_file():
+            return folder / name
+    raise TraceError("is not beside the list that names it: copy the whole trace.", listed)
 
 
 def parse_kernelslist(data: bytes, file: str) -> KernelsList:

@@ -135,6 +135,9 @@ class TracezReader:
         self._stream.seek(0)
         start = self._stream.read(HEADER_LIMIT_BYTES)
         text, nul, _ = start.partition(b"\0")
+        if b"#BEGIN_TB" in text:
+            message = "is a text trace under the name of a binary one: name it .traceg, in the list too."
+            raise TraceError(message, self._file)
         if not nul:
             raise self._damaged("has no end of its header in the first MiB")
         return text
