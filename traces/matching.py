@@ -2,11 +2,11 @@
 
 Neither side can be trusted to be whole or in the other's order: a tracer may have been limited to a range of kernels, a
 profiler may have seen warm-up steps, streams interleave. So launches are paired by name, grid and block, and within
-those by occurrence; where the numbers of occurrences differ, pairs that are certain say where an uncertain one lies.
-An alignment that came with the times has the last word.
+those by occurrence. Where the numbers of occurrences differ the two lists are laid side by side, and what is then left
+over is paired near its neighbours. An alignment that came with the times has the last word.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -16,9 +16,11 @@ import numpy as np
 from traces.times.gpu_names import same_gpu
 from traces.times.launches import Dim3, Launch, TimesReport
 from traces.times.names import KernelName, kernel_name
+from traces.times.sequences import align
 
-_MAX_VOTES_PER_GROUP = 20_000
 _FAR = 1e12
+_REACH = 64
+"""Launches that one stream is taken to run ahead of another at most; farther apart, equal names are two losses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,8 @@ def _stem(trace_file: str | None) -> str:
     return PurePosixPath(trace_file or "").name.partition(".")[0]
 
 
+_Group = tuple[list[int], list[int]]
+"""Places of kernels, and of launches, that share a name and a shape."""
 _Groups = dict[tuple[str, Dim3 | None, Dim3 | None], list[int]]
 _Key = Callable[[KernelName], str]
 _LEVELS: tuple[_Key, ...] = (
@@ -125,7 +129,7 @@ _LEVELS: tuple[_Key, ...] = (
 def _pairs_by_name(
     kernels: Sequence[TraceKernel], launches: Sequence[Launch], free_kernels: list[int], free_launches: list[int]
 ) -> list[tuple[int, int]]:
-    """Pairs from the most to the least specific spelling of the name, launches without a geometry last."""
+    """Side by side first, then the rest from the most to the least specific spelling, without a geometry last."""
     kernel_names = [kernel_name(kernel.name) for kernel in kernels]
     launch_names = [kernel_name(launch.mangled_name or launch.name) for launch in launches]
     order = {launch: place for place, launch in enumerate(free_launches)}
@@ -148,8 +152,33 @@ def _pairs_by_name(
             groups = [(of_kernels[key], places) for key, places in of_launches.items() if key in of_kernels]
             if level >= 2:
                 groups = [group for group in groups if _may_be_same(group, kernel_names, launch_names)]
-            pairs += _paired(groups, order, pairs)
+            if all(len(here) == len(there) for here, there in groups):
+                pairs += [pair for here, there in groups for pair in zip(here, there, strict=True)]
+            else:
+                aligned = _side_by_side(groups, order)
+                pairs += aligned
+                pairs += _near_neighbours(_without(groups, aligned), order, list(pairs))
     return pairs
+
+
+def _side_by_side(groups: Sequence[_Group], order: Mapping[int, int]) -> list[tuple[int, int]]:
+    """Pairs of the two lists laid side by side, each without what the other has nothing of."""
+    kernel_side = sorted((place, token) for token, (places, _) in enumerate(groups) for place in places)
+    launch_side = sorted((order[place], place, token) for token, (_, places) in enumerate(groups) for place in places)
+    pairs = align([token for _, token in kernel_side], [token for _, _, token in launch_side])
+    return [(kernel_side[here][0], launch_side[there][1]) for here, there in pairs]
+
+
+def _without(groups: Sequence[_Group], pairs: Sequence[tuple[int, int]]) -> list[_Group]:
+    kernels, launches = {kernel for kernel, _ in pairs}, {launch for _, launch in pairs}
+    left = [
+        (
+            [place for place in of_kernels if place not in kernels],
+            [place for place in of_launches if place not in launches],
+        )
+        for of_kernels, of_launches in groups
+    ]
+    return [group for group in left if group[0] and group[1]]
 
 
 def _grouped(rows: Iterable[tuple[str, Dim3 | None, Dim3 | None, int]]) -> _Groups:
@@ -170,9 +199,7 @@ def _any_geometry(groups: _Groups) -> _Groups:
     return {key: sorted(places) for key, places in merged.items()}
 
 
-def _may_be_same(
-    group: tuple[list[int], list[int]], kernel_names: Sequence[KernelName], launch_names: Sequence[KernelName]
-) -> bool:
+def _may_be_same(group: _Group, kernel_names: Sequence[KernelName], launch_names: Sequence[KernelName]) -> bool:
     """Whether names that differ in their template arguments may be one kernel's.
 
     They may when one tool left the arguments out, or when as many are left on both sides: only the spelling differs.
@@ -183,39 +210,22 @@ def _may_be_same(
     return bare_launch or bare_kernel or len(of_kernels) == len(of_launches)
 
 
-def _paired(
-    groups: list[tuple[list[int], list[int]]], order: Mapping[int, int], anchors: list[tuple[int, int]]
+def _near_neighbours(
+    groups: Sequence[_Group], order: Mapping[int, int], anchors: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Pairs within groups of equal names: by occurrence, or near the place that certain pairs tell."""
-    certain = [pair for of_kernels, of_launches in groups if len(of_kernels) == len(of_launches)
-               for pair in zip(of_kernels, of_launches, strict=True)]  # fmt: skip
-    uncertain = [group for group in groups if len(group[0]) != len(group[1])]
-    yield from certain
-    if not uncertain:
-        return
-    known = [(kernel, order[launch]) for kernel, launch in anchors + certain if launch in order]
-    if not known:
-        known = [(0, _likely_offset(uncertain, order))]
+    """Pairs of what streams put in another order: equal names, no farther apart than streams run ahead of each other."""
+    known = [(kernel, order[launch]) for kernel, launch in anchors if launch in order] or [(0, 0)]
     kernel_at, launch_at = _increasing(known)
-    for of_kernels, of_launches in uncertain:
-        places = [order[launch] for launch in of_launches]
-        if len(of_kernels) < len(of_launches):
-            chosen = _nearest_in_order(np.interp(of_kernels, kernel_at, launch_at), places)
-            yield from ((kernel, of_launches[at]) for kernel, at in zip(of_kernels, chosen, strict=True))
-        else:
-            chosen = _nearest_in_order(np.interp(places, launch_at, kernel_at), of_kernels)
-            yield from ((of_kernels[at], launch) for launch, at in zip(of_launches, chosen, strict=True))
-
-
-def _likely_offset(groups: Sequence[tuple[list[int], list[int]]], order: Mapping[int, int]) -> int:
-    """How far the trace's list is shifted in the profile's: what most possible pairs agree in, the first if several."""
-    votes: Counter[int] = Counter()
     for of_kernels, of_launches in groups:
-        few = of_kernels[: max(1, _MAX_VOTES_PER_GROUP // len(of_launches))]
-        for kernel in few:
-            votes.update(order[launch] - kernel for launch in of_launches[:_MAX_VOTES_PER_GROUP])
-    most = max(votes.values(), default=0)
-    return min((offset for offset, count in votes.items() if count == most), key=abs, default=0)
+        expected = np.interp(of_kernels, kernel_at, launch_at)
+        places = [order[launch] for launch in of_launches]
+        if len(of_kernels) <= len(of_launches):
+            chosen = list(enumerate(_nearest_in_order(expected.tolist(), places)))
+        else:
+            chosen = [(here, there) for there, here in enumerate(_nearest_in_order(places, expected.tolist()))]
+        for here, there in chosen:
+            if abs(expected[here] - places[there]) <= _REACH:
+                yield of_kernels[here], of_launches[there]
 
 
 def _increasing(known: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
@@ -229,10 +239,9 @@ def _increasing(known: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarra
     )
 
 
-def _nearest_in_order(expected: np.ndarray, places: Sequence[int]) -> list[int]:
-    """For each expected place the nearest of ``places``, each used once and in order; there are more places."""
+def _nearest_in_order(wanted: Sequence[float], places: Sequence[float]) -> list[int]:
+    """For each wanted place the nearest of ``places``, each used once and in order; there are at least as many."""
     chosen, at = [], 0
-    wanted = expected.tolist()
     for number, place in enumerate(wanted):
         last = len(places) - (len(wanted) - number)
         while at < last and abs(places[at + 1] - place) < abs(places[at] - place):
@@ -262,4 +271,9 @@ def _notes(
         notes.append(f"{len(unmatched_kernels)} kernels of the trace have no launch in the times.")
     if unmatched_launches:
         notes.append(f"{len(unmatched_launches)} launches in the times have no kernel in the trace.")
+    known = {(kernel_name(kernel.name).short, kernel.grid) for kernel in kernels}
+    unmatched = (report.launches[place] for place in unmatched_launches)
+    again = sum((kernel_name(launch.name).short, launch.grid) in known for launch in unmatched)
+    if again:
+        notes.append(f"{again} of these repeat kernels of the trace; the earliest launches that fit were taken.")
     return notes

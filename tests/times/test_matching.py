@@ -115,6 +115,21 @@ class TestMatching:
         found = match(kernels, times(*map(launch, "abcgdg")))
         assert found.unmatched_kernels == [3]
 
+    def test_kernels_lost_on_both_sides_do_not_shift_the_rest(self) -> None:
+        names = ["norm", "gemv", "rope", "attn", "o", "gate", "down"] * 40
+        kernels = [kernel(i, name) for i, name in enumerate(names, start=1) if i not in (12, 100, 190)]
+        launches = [launch(name, float(i)) for i, name in enumerate(names, start=1) if i not in (50, 140, 222)]
+        found = match(kernels, times(*launches))
+        assert all(
+            index == launches[place].duration_ns for place, index in enumerate(found.kernel_of) if index is not None
+        )
+        assert len(found.launches_of) == 274
+
+    def test_a_trace_of_the_last_layers_does_not_match_the_first(self) -> None:
+        names = [*["norm", "gemv", "rope"] * 20, "head"]
+        kernels = [kernel(i, name) for i, name in enumerate(names, start=1) if i > 30]
+        assert match(kernels, times(*map(launch, names))).kernel_of == [None] * 30 + list(range(31, 62))
+
     def test_an_alignment_wins_over_names_and_may_repeat_a_kernel(self) -> None:
         found = match(
             [kernel(7, "x")],
@@ -153,6 +168,10 @@ class TestNotes:
             "The trace has 1 kernels, the times have 2 launches.",
             "1 launches in the times have no kernel in the trace.",
         ]
+
+    def test_a_profile_that_repeats_the_trace_is_said(self) -> None:
+        notes = match([kernel(1, "a")], times(launch("a"), launch("a"))).notes
+        assert notes[-1] == "1 of these repeat kernels of the trace; the earliest launches that fit were taken."
 
     @pytest.mark.parametrize(
         ("first", "second", "same"),
