@@ -9,6 +9,7 @@ import time
 from datetime import timedelta
 
 from celery import current_app
+from django.conf import settings
 from django.db import close_old_connections
 from django.utils import timezone
 from kombu.exceptions import OperationalError
@@ -19,9 +20,17 @@ from sims.tasks import dispatch
 
 logger = logging.getLogger(__name__)
 
-PERIOD_S = 15
 SWEEP_PERIOD_S = 3600
-DELIVERY_PATIENCE = timedelta(seconds=30)
+
+
+def period_s() -> float:
+    """How often to look: a lost sim is taken up a quarter of a lease after its lease at the latest."""
+    return settings.CASCADE_LEASE_S / 4
+
+
+def delivery_patience() -> timedelta:
+    """How long a message may be on its way before anybody asks for it."""
+    return timedelta(seconds=settings.CASCADE_LEASE_S / 2)
 
 
 def take_up_lost() -> list[str]:
@@ -39,7 +48,7 @@ def deliver_again() -> list[str]:
     A long queue is no reason to send everything twice: only where fewer messages wait than sims is something missing. One
     message too many does no harm, its task finds the sim taken.
     """
-    waiting = list(Sim.objects.undelivered(timezone.now(), DELIVERY_PATIENCE).order_by("created_at"))
+    waiting = list(Sim.objects.undelivered(timezone.now(), delivery_patience()).order_by("created_at"))
     if not waiting or messages_waiting() >= len(waiting):
         return []
     ids = [sim.id for sim in waiting]
@@ -56,7 +65,7 @@ def messages_waiting() -> int:
 
 
 class Reaper(threading.Thread):
-    """Looks now and then every ``PERIOD_S``; whatever goes wrong in one round is left to the next."""
+    """Looks every ``period_s``; whatever goes wrong in one round is left to the next."""
 
     def __init__(self) -> None:
         super().__init__(name="reaper", daemon=True)
@@ -65,7 +74,7 @@ class Reaper(threading.Thread):
     def run(self) -> None:
         while True:
             self._round()
-            time.sleep(PERIOD_S)
+            time.sleep(period_s())
 
     def _round(self) -> None:
         close_old_connections()

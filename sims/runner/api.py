@@ -18,7 +18,7 @@ LONGEST_PAUSE_S = 30.0
 HEARTBEAT_TIMEOUT_S = 10.0
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The app answered and said no: the same request will never pass."""
 
     def __init__(self, status: int, detail: str, size_bytes: int | None = None) -> None:
@@ -27,7 +27,7 @@ class Refused(Exception):
         self.size_bytes = size_bytes
 
 
-class OutOfPatience(Exception):
+class OutOfPatienceError(Exception):
     """The app has been away for longer than a runner waits."""
 
 
@@ -52,7 +52,7 @@ class Outage:
         return self._since is not None
 
     def failed(self, why: str, request_since: float, retry_after_s: float = 0.0) -> None:
-        """Note a try without an answer. Raises :class:`OutOfPatience` when it has gone on for too long.
+        """Note a try without an answer. Raises :class:`OutOfPatienceError` when it has gone on for too long.
 
         A request counts from its own first try: where one route fails and others answer, the outage as a whole never lasts.
         """
@@ -60,7 +60,7 @@ class Outage:
             now = self._clock()
             self._since = now if self._since is None else self._since
             if now - request_since >= self._patience_s or self.is_abandoned:
-                raise OutOfPatience(f"the app did not answer for {now - request_since:.0f} s ({why})")
+                raise OutOfPatienceError(f"the app did not answer for {now - request_since:.0f} s ({why})")
             pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2**self._failures)
             # Jitter: a restarted server should not meet all its runners in the same instant.
             self._next_try = now + max(retry_after_s, pause * random.uniform(0.5, 1.0))  # noqa: S311
@@ -100,7 +100,7 @@ class Api:
         self._client.close()
 
     def heartbeat(self, report: dict[str, Any]) -> bool:
-        """Report a state; whether the runner is to stop. Raises :class:`Refused` and :class:`OutOfPatience`, as all do."""
+        """Report a state; whether the runner is to stop. Raises :class:`RefusedError` and :class:`OutOfPatienceError`, as all do."""
         answer = self._send(lambda: self._client.post("heartbeat", json={"attempt": self._attempt, **report}))
         return bool(answer.json()["stop"])
 
@@ -171,9 +171,9 @@ def _retry_after_s(answer: httpx.Response) -> float:
     return min(float(text), 120.0) if text.isascii() and text.isdigit() else 0.0
 
 
-def _refusal(answer: httpx.Response) -> Refused:
+def _refusal(answer: httpx.Response) -> RefusedError:
     try:
         body = answer.json()
-        return Refused(answer.status_code, str(body["detail"]), body.get("size_bytes"))
+        return RefusedError(answer.status_code, str(body["detail"]), body.get("size_bytes"))
     except (ValueError, TypeError, KeyError, AttributeError):
-        return Refused(answer.status_code, answer.reason_phrase)
+        return RefusedError(answer.status_code, answer.reason_phrase)

@@ -33,7 +33,7 @@ def main(parent: str, on_parent_death: str, nice: str, _separator: str, *argv: s
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(int(nice))
     try:
-        os.execvp(argv[0], argv)
+        os.execvp(argv[0], argv)  # noqa: S606 - no shell is wanted
     except OSError as error:
         print(f"{argv[0]} could not be started: {error.strerror}", file=sys.stderr)
         sys.exit(NOT_STARTED)

@@ -52,6 +52,7 @@ def _problem(path: Path, max_bytes: int) -> str | None:
         return f"The output file {path.name!r} was not kept: its name has characters that the app does not take."
     size_bytes = path.stat().st_size
     if size_bytes > max_bytes:
-        return f"The output file {path.name} was not kept: it has {size_bytes} bytes, more than the {max_bytes} allowed."
+        return (
+            f"The output file {path.name} was not kept: it has {size_bytes} bytes, more than the {max_bytes} allowed."
+        )
     return None
-

@@ -35,7 +35,9 @@ class LogReading:
         for block in kernels:
             self.kernels_done += 1
             if block.cycles is not None:
-                launch_cycles = block.launch_cycles if block.launch_cycles is not None else self._spec.launch_latency_cycles
+                launch_cycles = (
+                    block.launch_cycles if block.launch_cycles is not None else self._spec.launch_latency_cycles
+                )
                 cycles = block.cycles - min(launch_cycles, block.cycles)
                 self.simulated_ns[self._index(block)] = cycles * 1e3 / self._spec.core_clock_mhz
         return bool(kernels)

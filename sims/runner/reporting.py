@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sims.runner.api import Api, Outage, OutOfPatience, Refused
+from sims.runner.api import Api, Outage, OutOfPatienceError, RefusedError
 from sims.runner.assignment import Limits
 from sims.runner.line import LEASE, LEAVE, STOP, TaskLine
 from sims.runner.spool import LogSpool
@@ -77,10 +77,10 @@ class Heart(threading.Thread):
         asked_at = now_s()
         try:
             told_to_stop = self._api.try_heartbeat(self._report(), self._heard_at)
-        except Refused as refusal:
+        except RefusedError as refusal:
             self._ending.ask(StopReason.REFUSED, f"The app refused the runner's heartbeat: {refusal}.")
             return False
-        except OutOfPatience as error:
+        except OutOfPatienceError as error:
             self._ending.ask(StopReason.UNREACHABLE, f"The runner gave up: {error}.")
             return False
         if told_to_stop is None:
@@ -136,16 +136,18 @@ class LogSender(threading.Thread):
                     self.is_complete = True
                 if len(chunk) < self._chunk_bytes // 2 and not self._spool.is_closed:
                     time.sleep(LOG_PAUSE_S)
-        except Refused as refusal:
-            self._ending.ask(StopReason.REFUSED, f"The app refused a piece of the log at byte {self._offset}: {refusal}.")
-        except OutOfPatience as error:
+        except RefusedError as refusal:
+            self._ending.ask(
+                StopReason.REFUSED, f"The app refused a piece of the log at byte {self._offset}: {refusal}."
+            )
+        except OutOfPatienceError as error:
             self._ending.ask(StopReason.UNREACHABLE, f"The log could not be sent: {error}.")
 
     def _send(self, chunk: bytes) -> None:
         try:
             self._api.append_log(self._offset, chunk)
             self._offset += len(chunk)
-        except Refused as refusal:
+        except RefusedError as refusal:
             # The app may have less than it said: a database that was restored, say. The spool still has it all.
             if refusal.status != 409 or refusal.size_bytes is None or refusal.size_bytes >= self._offset:
                 raise

@@ -13,7 +13,7 @@ from typing import Any
 
 from sims.gpus import spec_from_dict
 from sims.outcome import Outcome, judge
-from sims.runner.api import Api, Outage, OutOfPatience, Refused
+from sims.runner.api import Api, Outage, OutOfPatienceError, RefusedError
 from sims.runner.assignment import Assignment
 from sims.runner.fetch import trace_folder
 from sims.runner.line import Ending, TaskLine
@@ -23,7 +23,6 @@ from sims.runner.reporting import Heart, Lease, Listener, LogSender
 from sims.runner.simulation import Simulation, is_full_disk
 from sims.runner.spool import ErrorSpool, LogSpool
 from sims.runner.stop import Stop, StopReason
-from sims.runner.timelines import predicted_timeline
 from sims.simulators.base import Command, Job
 from sims.simulators.registry import make
 from traces.accelsim import TraceError
@@ -85,7 +84,7 @@ class Session:
             if self.stop.reason in UNREPORTED:
                 return self._unreported()
             self._api.heartbeat(self._end_report(outcome))
-        except (OutOfPatience, Refused) as error:
+        except (OutOfPatienceError, RefusedError) as error:
             return Ending(reported=False, detail=f"The end of the sim could not be reported: {error}.")
         finally:
             self._heart.end()
@@ -209,20 +208,22 @@ class Session:
         for output in [*stderr, *files]:
             try:
                 self._api.put_file(output.path, output.content_type)
-            except Refused as refusal:
+            except RefusedError as refusal:
                 problems.append(f"The output file {output.path.name} was not kept: {refusal}.")
         problems += self._post_timeline()
         return Outcome(outcome.state, outcome.detail, [*outcome.warnings, *problems])
-
 
     def _post_timeline(self) -> list[str]:
         """Post the predicted steps where the real ones are known; what kept it from that."""
         if not self.assignment.timeline_kernels or not self._reading.simulated_ns:
             return []
+        # NumPy and the matching are not for every runner to wait for.
+        from sims.runner.timelines import predicted_timeline
+
         try:
             timeline, comparison = predicted_timeline(self.assignment, self._reading.simulated_ns)
             self._api.post_timeline(timeline, comparison)
-        except (TimesError, OSError, Refused) as error:
+        except (TimesError, OSError, RefusedError) as error:
             return [f"There is no step timeline: {_sentence(str(error))}"]
         return []
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-from django.conf import settings
-
 from sims.gpus.spec import GpuSpec
 from sims.simulators.accelsim.simulator import AccelSim
 from sims.simulators.base import Places, Simulator
@@ -19,6 +17,9 @@ NAMES = tuple(_MAKERS)
 
 def places() -> Places:
     """What this machine's settings say simulators can use."""
+    # Here and not above: runners import this module, too, and do without the settings.
+    from django.conf import settings
+
     return Places(settings.CASCADE_ACCELSIM, settings.CASCADE_ACCELSIM_CONFIGS, settings.CASCADE_REPLAY_LOG)
 
 

@@ -131,7 +131,7 @@ def _handler(app: App) -> type[BaseHTTPRequestHandler]:
             status, answer = app.answer(request, raw, dict(self.headers))
             return (0, {}) if fault == "lose" else (status, answer)
 
-        do_POST = do_PUT = handle_request
+        do_POST = do_PUT = handle_request  # noqa: N815 - the base class's names
 
         def log_message(self, format: str, *args: Any) -> None:
             pass

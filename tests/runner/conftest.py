@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,10 +43,18 @@ class RunnerStarter:
     stderr: bytes = b""
     """What the last runner wrote there, once it has ended."""
 
-    def start(self, script: str, *, simulator: str = "accelsim", places: Places | None = None, **values: Any) -> Any:
+    def start(
+        self,
+        script: str,
+        *,
+        simulator: str = "accelsim",
+        places: Places | None = None,
+        binary_text: str = "",
+        **values: Any,
+    ) -> "subprocess.Popen[bytes]":
         """A running runner; ``script`` is what the simulator does (bash)."""
         binary = self.folder / "accel-sim.out"
-        binary.write_text(f"#!/bin/bash\n{script}\n")
+        binary.write_text(binary_text or f"#!/bin/bash\n{script}\n")
         binary.chmod(0o755)
         assignment = Assignment(
             sim_id=SIM_ID,
@@ -60,10 +69,13 @@ class RunnerStarter:
             places=places or Places(str(binary), str(self.folder)),
             **values,
         )
-        path = self.folder / "assignment.json"
-        assignment.write(path)
+        assignment.write(self.folder / "assignment.json")
+        return self.restart()
+
+    def restart(self) -> "subprocess.Popen[bytes]":
+        """A runner of the assignment that the last one had."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "sims.runner", str(path)],
+            [sys.executable, "-m", "sims.runner", str(self.folder / "assignment.json")],
             cwd=PROJECT,
             env=os.environ | {"CASCADE_TOKEN": TOKEN},
             stderr=subprocess.PIPE,
@@ -98,4 +110,14 @@ def runner(tmp_path: Path, server: AppServer) -> Iterator[RunnerStarter]:
             process.stderr.close()
 
 
-Condition = Callable[[], bool]
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], object], float], None]:
+    """Wait for something to become true."""
+
+    def wait(condition: Callable[[], object], timeout_s: float = 20) -> None:
+        deadline = time.monotonic() + timeout_s
+        while not condition():
+            assert time.monotonic() < deadline, "it did not happen in time"
+            time.sleep(0.02)
+
+    return wait

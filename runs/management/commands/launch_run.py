@@ -27,15 +27,25 @@ class Command(BaseCommand):
         parser.add_argument("--kernels", default="", metavar="R", help="which kernels, for example 1-20,25")
         parser.add_argument("--name", help="a name for the run")
         parser.add_argument(
-            "--set", action="append", default=[], metavar="K=V", help="change a config value, for example l2_bytes=8388608"
+            "--set",
+            action="append",
+            default=[],
+            metavar="K=V",
+            help="change a config value, for example l2_bytes=8388608",
         )
         parser.add_argument(
             "--sweep", action="append", default=[], metavar="K=V1,V2", help="try several values of a config value"
         )
         parser.add_argument(
-            "--option", action="append", default=[], metavar="K=V", help="a switch of the simulator, for example exact=true"
+            "--option",
+            action="append",
+            default=[],
+            metavar="K=V",
+            help="a switch of the simulator, for example exact=true",
         )
-        parser.add_argument("--wait", action="store_true", help="wait for the end and print a table; fails if a sim did")
+        parser.add_argument(
+            "--wait", action="store_true", help="wait for the end and print a table; fails if a sim did"
+        )
         parser.add_argument("--json", action="store_true", help="print JSON: the run; with --wait also its comparison")
 
     def handle(self, *, trace: str, wait: bool, json: bool, **options: Any) -> None:

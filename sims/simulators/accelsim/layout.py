@@ -39,9 +39,7 @@ def _read_list(path: Path) -> bytes:
         return file.read()
 
 
-def chosen_commands(
-    kernelslist: KernelsList, kernel_indices: tuple[int, ...]
-) -> list[MemcpyCommand | KernelCommand]:
+def chosen_commands(kernelslist: KernelsList, kernel_indices: tuple[int, ...]) -> list[MemcpyCommand | KernelCommand]:
     """The chosen launches with the host-to-device copies in front of them, in the order of the list.
 
     Copies before a launch that is left out stay: they fill the L2 all the same. Copies after the last chosen launch are
