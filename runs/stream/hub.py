@@ -141,3 +141,8 @@ def get_hub() -> Hub:
     if loop not in _hubs:
         _hubs[loop] = Hub()
     return _hubs[loop]
+
+
+def open_streams() -> int:
+    """How many event streams this process holds open."""
+    return sum(len(events) for hub in list(_hubs.values()) for events in list(hub._waiting.values()))
