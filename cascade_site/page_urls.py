@@ -3,6 +3,7 @@
 from django.urls import path
 
 from cascade_site import pages
+from cascade_site.metrics import metrics
 from runs.pages import compare, detail, listing, new
 from sims import pages as sim_pages
 from traces import pages as trace_pages
@@ -12,6 +13,7 @@ urlpatterns = [
     path("sign-in", pages.sign_in_page),
     path("sign-out", pages.sign_out_page),
     path("docs", pages.docs),
+    path("metrics", metrics),
     path("traces", trace_pages.trace_list),
     path("traces/<str:trace_id>", trace_pages.trace_detail),
     path("traces/<str:trace_id>/times", trace_pages.trace_times),
