@@ -1,5 +1,6 @@
 """The one form of every error: ``{"detail": "<one sentence a person can act on>"}``, with ``errors`` by field for 422."""
 
+import errno
 import logging
 from typing import Any
 
@@ -43,6 +44,12 @@ class Unprocessable(Problem):
         super().__init__(detail, errors={field: detail})
 
 
+class StorageFull(Problem):
+    """The server's disk is full. It is nobody's defect and passes: clients that retry get through once there is room."""
+
+    status_code = status.HTTP_507_INSUFFICIENT_STORAGE
+
+
 class TooManyRequests(Problem):
     """Come back in a while; DRF answers ``wait`` as ``Retry-After``."""
 
@@ -80,6 +87,9 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | Non
 
     if isinstance(exc, ValidationError):
         return _validation(exc)
+    if isinstance(exc, OSError) and exc.errno in (errno.ENOSPC, errno.EDQUOT):
+        logger.error("The disk is full: %s", exc)
+        exc = StorageFull("The server's disk is full and nothing was stored; free some space there, then send it again.")
     if isinstance(exc, RequestDataTooBig):
         exc = TooLarge("The body is over this route's limit.")
     if isinstance(exc, NotAuthenticated):

@@ -4,6 +4,8 @@ from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
 
+from cascade_site.serializing import StrictSerializer
+
 _ERRORS = {
     "400": "The body is not JSON, or not an object.",
     "401": "No token, or a wrong one.",
@@ -16,8 +18,9 @@ _ERRORS = {
     "416": "The range lies behind the end.",
     "422": "Well-formed, but with wrong values; `errors` gives the reason by field.",
     "429": "Too many wrong tokens; `Retry-After` says when to come back.",
+    "507": "The server's disk is full; the same request passes once there is room.",
 }
-_WITH_BODY = ("400", "403", "409", "413", "415", "422")
+_WITH_BODY = ("400", "403", "409", "413", "415", "422", "507")
 
 ERROR_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -49,10 +52,15 @@ class CascadeSchema(AutoSchema):
             statuses += ["401", "429"]
         if self.method in ("POST", "PUT", "PATCH"):
             statuses += _WITH_BODY
+        if any(parameter["in"] == "query" for parameter in operation.get("parameters", [])):
+            statuses.append("422")
         for status in statuses:
             operation["responses"].setdefault(status, error_response(status))
         operation["responses"] = dict(sorted(operation["responses"].items()))
         return operation
+
+    def get_auth(self) -> list[dict[str, Any]]:
+        return [{"token": []}] if self.view.permission_classes else []
 
     def get_tags(self) -> list[str]:
         return [self.path.removeprefix("/api/").split("/")[0]]
@@ -91,6 +99,9 @@ def complete(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     result["paths"]["/api/runs/{run_id}/events"] = {"get": EVENTS_OPERATION}
     result["paths"] = dict(sorted(result["paths"].items()))
     components = result.setdefault("components", {})
-    components.setdefault("schemas", {})["Error"] = ERROR_SCHEMA
+    schemas = components.setdefault("schemas", {})
+    schemas["Error"] = ERROR_SCHEMA
+    for strict in StrictSerializer.__subclasses__():
+        schemas[strict.__name__.removesuffix("Serializer")]["additionalProperties"] = False
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     return result

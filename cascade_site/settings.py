@@ -92,7 +92,7 @@ CSRF_TRUSTED_ORIGINS = [CASCADE_URL] if CASCADE_URL.startswith("https://") else 
 
 INSTALLED_APPS = [
     "daphne",
-    "django.contrib.admin",
+    "cascade_site.admin_config.CascadeAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.humanize",
@@ -110,6 +110,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "cascade_site.metrics.RequestTimesMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "cascade_site.security.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -149,6 +150,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 STATIC_URL = "/static/"
 STATIC_ROOT = CASCADE_DATA / "static"
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns of a folder that is not there
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 
@@ -294,4 +296,8 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "OAS_VERSION": "3.1.0",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "cascade_site.openapi.complete",
+    ],
 }

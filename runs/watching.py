@@ -44,9 +44,21 @@ def comparison_table(run: Run) -> str:
     rows += [_kernel_row(kernel, configs, has_real) for kernel in body["kernels"]]
     rows.append(_total_row(body["summary"], configs, has_real))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(_aligned(cell, width, n) for n, (cell, width) in enumerate(zip(row, widths, strict=True))) for row in rows]
+    lines = [
+        "  ".join(_aligned(cell, width, n) for n, (cell, width) in enumerate(zip(row, widths, strict=True)))
+        for row in rows
+    ]
     rule = "-" * len(lines[0])
-    return "\n".join([lines[0], rule, *lines[1:-1], rule, lines[-1], "Times in microseconds; in brackets the error against the real time."])
+    return "\n".join(
+        [
+            lines[0],
+            rule,
+            *lines[1:-1],
+            rule,
+            lines[-1],
+            "Times in microseconds; in brackets the error against the real time.",
+        ]
+    )
 
 
 def _aligned(text: str, width: int, column: int) -> str:

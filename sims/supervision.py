@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
@@ -173,7 +174,7 @@ class _Supervision:
         if self._ask_database(Sim.objects.is_wanted) is False:
             self._say(STOP)
 
-    def _ask_database(self, question: "_Question") -> bool | None:
+    def _ask_database(self, question: Callable[[str, int], bool]) -> bool | None:
         """The answer, or None while the database is away: then nothing is known, and the runner goes on."""
         close_old_connections()
         try:

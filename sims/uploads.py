@@ -131,3 +131,16 @@ def _show(
 def _refuse_superseded(sim: Sim, attempt: int | None) -> None:
     if sim.is_superseded(attempt):
         raise Conflict(f"Attempt {attempt} was superseded by attempt {sim.attempt}.")
+
+
+def prune_files(sim: Sim) -> int:
+    """Remove an ended sim's output files to free their space; how many. Rows go first, then the objects they pointed to."""
+    with transaction.atomic():
+        sim = sim.lock()
+        if not sim.has_ended:
+            return 0
+        keys = list(sim.files.values_list("key", flat=True))
+        sim.files.all().delete()
+    for key in keys:
+        default_storage.delete(key)
+    return len(keys)

@@ -79,11 +79,14 @@ def _start_warp(trace: Trace, sm: Record, slot: int, warp: int, entry: int) -> N
     sm.warp_epoch[warp] = sm.epoch
     sm.warp_age[warp] = sm.epoch
     sm.warp_why[warp] = WHY_FETCH
-    for counter in (
-        sm.warp_buffered, sm.warp_in_flight, sm.warp_unknown, sm.warp_last, sm.warp_last_write,
-        sm.warp_group, sm.warp_oldest_group, sm.warp_wait_group,
-    ):  # fmt: skip
-        counter[warp] = 0
+    sm.warp_buffered[warp] = 0
+    sm.warp_in_flight[warp] = 0
+    sm.warp_unknown[warp] = 0
+    sm.warp_last[warp] = 0
+    sm.warp_last_write[warp] = 0
+    sm.warp_group[warp] = 0
+    sm.warp_oldest_group[warp] = 0
+    sm.warp_wait_group[warp] = 0
     sm.group_open[warp, 0] = 0
     for register in range(sm.register_ready.shape[1]):
         sm.register_ready[warp, register] = 0

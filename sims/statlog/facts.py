@@ -62,7 +62,11 @@ class LogFacts:
     """Thread blocks issued since the last launch: live progress within a kernel."""
     thread_blocks_total: int = 0
     blocks: int = 0
-    """Finished stats blocks."""
+    """Stats blocks, idle intervals included."""
+    kernels: int = 0
+    """Kernels that ended with a whole stats block."""
+    headless_blocks: int = 0
+    """Ends of stats blocks whose beginning the log does not have (it was cut): a kernel ended, nobody knows which."""
 
     exit_detected: bool = False
     max_break: bool = False
@@ -174,7 +178,7 @@ _FAILURES: list[tuple[bytes, str, re.Pattern[str]]] = [
         (b"Segmentation fault", "segfault", r"Segmentation fault"),
         (b"what():", "abort_text", r"what\(\):\s*(.*)"),
         (b"unsupported binary version", "unsupported_binary", r"unsupported binary version:\s*(\S+)"),
-        (b"undefined instruction :", "undefined_instruction", r"undefined instruction : (.*)"),
+        (b"undefined instruction :", "undefined_instruction", r"undefined instruction : (\S+)"),
         (b"Unable to open file", "unable_to_open", r"Unable to open file:?\s*(.*)"),
         (b"Unknown Option", "unknown_option", r"Unknown Option:\s*'\s*(.*?)\s*'"),
         (b"Cannot open config file", "config_missing", r"Cannot open config file\s*'(.*?)'"),

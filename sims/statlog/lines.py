@@ -27,7 +27,8 @@ MAX_NAME_BYTES = 200
 MAX_NUMBER_BYTES = 40
 
 _NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)")
-_SPACED_FIELD = re.compile(rb"([A-Za-z_][\w()/ -]*) = +(\S+)")
+_FIELD_KEY = re.compile(rb"([A-Za-z_][\w() -]*?) ?=(?= *[-\w.])")
+_FIELD_VALUE = re.compile(rb"= *([^\s,;]+)")
 _COLON_COUNTS = re.compile(rb"(\w+):(\d+)")
 _BANK_COUNTS = re.compile(rb"(\d+)[ai]\b")
 _COLON_VALUE = re.compile(rb"([A-Za-z][\w ./-]*?)\s*:\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*!?$")
@@ -50,7 +51,7 @@ def parse_stat_line(line: bytes, prefix: str = "") -> Pairs:
 
 
 def parse_number(token: bytes) -> Number | None:
-    """The number at the start of a token such as ``80.6279%``, ``97796x`` or ``22``; None for ``nan``, ``inf``, text."""
+    """The number at the start of a token such as ``80.6279%`` or ``97796x``; None for ``nan``, ``inf`` and text."""
     if token.isdigit() and len(token) <= MAX_NUMBER_BYTES:
         return int(token)
     match = _NUMBER.match(token)
@@ -67,10 +68,13 @@ def table_pairs(name: str, row: bytes) -> Pairs:
     """A row's cells as ``name[column]``; blanks or commas between them, without zeros and what is no number."""
     tokens = row.replace(b",", b" ").split()
     names = _cell_names(name, len(tokens))
-    try:
-        return {cell: value for cell, value in zip(names, map(int, tokens), strict=True) if value}
-    except ValueError:
-        return {cell: value for cell, token in zip(names, tokens, strict=True) if (value := parse_number(token))}
+    for number in (int, float):
+        try:
+            # nan and inf are the floats whose difference to themselves is not 0
+            return {cell: v for cell, v in zip(names, map(number, tokens), strict=True) if v and v - v == 0}
+        except ValueError:
+            continue  # "none", or a unit
+    return {cell: value for cell, token in zip(names, tokens, strict=True) if (value := parse_number(token))}
 
 
 def _single(line: bytes, prefix: str) -> Pairs:
@@ -93,29 +97,30 @@ def _single(line: bytes, prefix: str) -> Pairs:
 
 def _several(line: bytes, prefix: str) -> Pairs:
     """``head: a = 1, b = 2``, ``a=1 b=2``, and ``average row locality = 1000/10 = 100``."""
-    head, colon, rest = line.partition(b": ")
-    if colon and b"=" not in head:
-        return _fields(rest, f"{stat_name(head, prefix)}.")
-    pairs = _fields(line, prefix)
-    if b"/" in line and len(pairs) == 1:
-        # The last number is the quotient; the first token was only its numerator.
+    names = field_names(line, prefix)
+    if names and len(names) == 1 and b"/" in line:
+        # The last number is the quotient; the one before it is only its numerator.
         quotient = parse_number(line.rpartition(b"=")[2].strip())
-        return dict.fromkeys(pairs, quotient) if quotient is not None else {}
-    return pairs
+        return {names[0]: quotient} if quotient is not None else {}
+    return field_pairs(names, line) or {}
 
 
-def _fields(line: bytes, prefix: str) -> Pairs:
-    """Every ``key = value`` or ``key=value`` of a line, commas between them or not."""
-    if b" = " in line:
-        found = [(key.strip(), number) for key, number in _SPACED_FIELD.findall(line)]
-    else:
-        found = [(key, number) for key, _, number in (token.partition(b"=") for token in line.split())]
-    pairs: Pairs = {}
-    for key, number in found:
-        name, value = stat_name(key, prefix), parse_number(number)
-        if value is not None and name:
-            pairs[name] = value
-    return pairs
+def field_names(line: bytes, prefix: str) -> tuple[str, ...]:
+    """The full names of a line's fields, in order."""
+    head, colon, rest = line.strip().partition(b": ")
+    if colon and b"=" not in head:
+        line, prefix = rest, f"{stat_name(head, prefix)}."
+    return tuple(name for key in _FIELD_KEY.findall(line) if (name := stat_name(key, prefix)))
+
+
+def field_pairs(names: tuple[str, ...], line: bytes) -> Pairs | None:
+    """The fields of a line by their names, known from a line of the same form; None if the line has another form."""
+    tokens = _FIELD_VALUE.findall(line)
+    if len(tokens) != len(names):
+        return None
+    return {
+        name: value for name, token in zip(names, tokens, strict=True) if (value := parse_number(token)) is not None
+    }
 
 
 def _without_equals(line: bytes, prefix: str) -> Pairs:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sims.statlog.lines import MAX_NUMBER_BYTES, Pairs, parse_stat_line, table_pairs
+from sims.statlog.lines import MAX_NUMBER_BYTES, Pairs, field_names, field_pairs, parse_stat_line, table_pairs
 
 KEY_BYTES = 7
 MAX_STATS = 100_000
@@ -22,22 +22,38 @@ _OWN_CYCLES = re.compile(rb"last_uid=(\d+),.*sim cycle for this kernel is (\d+)"
 _HEADER = (b"kernel_launch_uid", b"kernel_stream_id", b"cascade_same_as", b"gpgpu_sim::update_stats", b"GLOBAL_TIMER")
 _FOREIGN = frozenset((b"launchi", b"Process", b"thread ", b"GPGPU-S", b"Accel-S", b"Destroy"))
 """How lines begin that no stats block has: what was open before them is finished."""
-_LAST = b"gpgpu_silicon_slowdown"
+LAST_LINE = b"gpgpu_silicon_slowdown"
 
 
 class SectionCache:
-    """What was read in one section before: most of a block's lines, and nearly all of its names, come again in the next."""
+    """What was read in one section before: most of its lines, and nearly all names, come again in the next block."""
 
     def __init__(self) -> None:
         self.lines: dict[bytes, Pairs] = {}
         self.names: dict[bytes, str] = {}
         """Full names by the left side of plain ``name = number`` lines."""
+        self.fields: dict[bytes, tuple[str, ...]] = {}
+        """Full names of lines with several fields, by what stands before the first equals sign."""
+
+    def pairs(self, line: bytes, section: str) -> Pairs:
+        """The statistics of a line with figures this section has not had, perhaps in a form that it has."""
+        left, _, right = line.partition(b"=")
+        if b"=" not in right:
+            return parse_stat_line(line, section)
+        names = self.fields.get(left)
+        if names is not None and (pairs := field_pairs(names, line)) is not None:
+            return pairs
+        names = field_names(line, section)
+        if len(names) > 1:
+            self.fields[left] = names
+        return parse_stat_line(line, section)
 
     def remember(self, line: bytes, pairs: Pairs) -> None:
         """Keep a line's statistics; everything kept is dropped when it has become too much."""
         if len(self.lines) >= MAX_CACHED_LINES:
             self.lines.clear()
             self.names.clear()
+            self.fields.clear()
         left, _, right = line.partition(b" = ")
         if len(pairs) == 1 and _PLAIN_NUMBER.match(right):
             self.names[left] = next(iter(pairs))
@@ -91,11 +107,12 @@ class OpenBlock:
                     return number
                 pairs = self._read_new(line, caches)
                 cache = caches[self.section]
-                if line.startswith(_LAST):
+                if line.startswith(LAST_LINE):
                     values.update(pairs)
                     self.ended = True
                     return number + 1
-            values.update(pairs)
+            if pairs:
+                values.update(pairs)
         self.ended = len(values) > MAX_STATS
         return len(lines)
 
@@ -112,7 +129,7 @@ class OpenBlock:
         # Only headings end in a colon; DRAM[...] has its figures behind it.
         if (line.startswith(b"DRAM[") or line.rstrip().endswith(b":")) and self._enters_section(line):
             return {}
-        pairs = self._parse(line)
+        pairs = self._parse(line, caches)
         # A second count of cycles begins a new block: it may not pass by unseen.
         if not line.startswith(b"gpu_sim_cycle"):
             caches[self.section].remember(line, pairs)
@@ -131,12 +148,12 @@ class OpenBlock:
             return False
         return True
 
-    def _parse(self, line: bytes) -> Pairs:
+    def _parse(self, line: bytes, caches: LineCaches) -> Pairs:
         """The line's statistics under their section's name; leaves a section that the line does not belong to."""
         section = self.section
         if section.endswith("."):
             if not line.startswith(_SECTION_ENDS):
-                return parse_stat_line(line, section)
+                return caches[section].pairs(line, section)
             self.section = ""
         elif section:
             if row := _TABLE_ROW.match(line):
@@ -144,7 +161,7 @@ class OpenBlock:
             if section == "warp_issue_distribution" and line[:1].isdigit():
                 return table_pairs(section, line)
             self.section = ""
-        return parse_stat_line(line)
+        return caches[""].pairs(line, "")
 
     def _read_header(self, line: bytes) -> None:
         key, _, value = line.partition(b"=")

@@ -12,9 +12,10 @@ from typing import Any
 from sims.statlog.block import NO_STREAM, Baseline, KernelBlock, without_counters
 from sims.statlog.facts import FAILURE_NEEDLES, OPTIONS_BEGIN, OPTIONS_END, Launch, LogFacts
 from sims.statlog.lines import Number, Pairs, parse_stat_line
-from sims.statlog.open_block import KEY_BYTES, LineCaches, OpenBlock, is_cycles
+from sims.statlog.open_block import KEY_BYTES, LAST_LINE, LineCaches, OpenBlock, is_cycles
 
 STATE_VERSION = 1
+THREAD_BLOCK = b"thread "
 SLICE_BYTES = 256 * 1024
 MAX_LINE_BYTES = 64 * 1024
 """Of a longer line only the beginning counts."""
@@ -94,7 +95,7 @@ class StatLog:
         for number in range(position, len(lines)):
             line = lines[number]
             key = line[:KEY_BYTES]
-            if key == b"thread ":  # by far the most lines of a log
+            if key == THREAD_BLOCK:  # by far the most lines of a log
                 thread_blocks += 1
                 continue
             handler = handlers.get(key)
@@ -142,6 +143,10 @@ class StatLog:
         if is_cycles(line):
             self._block = OpenBlock(self.facts.blocks + 1, number, None, values=parse_stat_line(line))
 
+    def _on_block_end(self, line: bytes, number: int) -> None:
+        if line.startswith(LAST_LINE):
+            self.facts.headless_blocks += 1
+
     _HANDLERS: dict[bytes, Callable[["StatLog", bytes, int], None]] = {
         b"launchi": _on_launch,
         b"Process": _on_file,
@@ -150,13 +155,15 @@ class StatLog:
         b"GPGPU-S": _on_simulator,
         b"kernel_": _on_kernel,
         b"gpu_sim": _on_cycles,
+        b"gpgpu_s": _on_block_end,
     }
     """By a line's first seven bytes."""
 
     def _read_options(self, lines: list[bytes], position: int) -> int:
         for number in range(position, len(lines)):
             line = lines[number]
-            if line.startswith((OPTIONS_END, b"Processing kernel", b"launching", b"kernel_name")):
+            key = line[:KEY_BYTES]
+            if key in self._HANDLERS or key == THREAD_BLOCK:
                 self._in_options = False
                 return number
             self.facts.read_option(line)
@@ -187,6 +194,8 @@ class StatLog:
             complete=complete,
         )
         finished.stats, finished.cumulative = self._per_kernel(block)
+        if finished.is_kernel and complete:
+            self.facts.kernels += max(1, len(block.uids))
         self._finished.append(finished)
 
     def _per_kernel(self, block: OpenBlock) -> tuple[Pairs, Pairs]:

@@ -1,4 +1,4 @@
-"""Which statistics count from the run's start, so that a kernel's own value is a difference, and which stand as printed."""
+"""Which statistics count from the run's start, so that a kernel's own is a difference, and which stand as printed."""
 
 import re
 

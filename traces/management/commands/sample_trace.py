@@ -21,4 +21,6 @@ class Command(BaseCommand):
             write_sample(options["out"])
         except OSError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{options['out']}: the sample trace; take it in with: python manage.py ingest_trace {options['out']}")
+        self.stdout.write(
+            f"{options['out']}: the sample trace; take it in with: python manage.py ingest_trace {options['out']}"
+        )

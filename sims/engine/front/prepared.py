@@ -1,0 +1,80 @@
+"""A kernel decoded ahead of its simulation, so that its signature is known before it is run."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sims.engine.decode import open_program
+from sims.engine.decode.statics import StaticTable
+from sims.engine.front.digest import Digest
+from sims.engine.program import CtaChunk, KernelShape
+
+KEEP_BYTES = 256 << 20
+"""Chunks of a kernel kept in memory; a larger kernel is decoded again when it is run."""
+
+
+@dataclass(slots=True)
+class KeptProgram:
+    """A decoded kernel in memory, as a program."""
+
+    shape: KernelShape
+    statics: NDArray[np.void]
+    opcodes: list[str]
+    counts: NDArray[np.int64]
+    unknown_opcodes: dict[str, int]
+    kept: list[CtaChunk]
+
+    def chunks(self) -> Iterator[CtaChunk]:
+        """The chunks in order."""
+        yield from self.kept
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What is known of a kernel before it runs."""
+
+    signature: str
+    shape: KernelShape
+    statics: NDArray[np.void]
+    counts: NDArray[np.int64]
+    program: KeptProgram | None
+    """None where it was too large to keep."""
+
+
+def prepare(
+    file: Path, table: StaticTable | None, on_chunk: Callable[[], None], keep_bytes: int = KEEP_BYTES
+) -> Prepared:
+    """Decode a kernel file whole. Raises ``TraceError``; ``on_chunk`` may raise to stop."""
+    with open_program(file, table=table) as program:
+        digest = Digest(program.shape)
+        kept: list[CtaChunk] = []
+        size = 0
+        for chunk in program.chunks():
+            on_chunk()
+            digest.add(chunk, program.statics, program.opcodes)
+            size += bytes_of(chunk)
+            if size <= keep_bytes:
+                kept.append(chunk)
+            else:
+                kept.clear()
+        # A shared table goes on growing with the next kernels: what belongs to this one is copied.
+        statics, counts = program.statics.copy(), program.counts.copy()
+        keepsake = None
+        if size <= keep_bytes:
+            keepsake = KeptProgram(
+                program.shape, statics, list(program.opcodes), counts, dict(program.unknown_opcodes), kept
+            )
+        return Prepared(digest.signature(), program.shape, statics, counts, keepsake)
+
+
+def bytes_of(chunk: CtaChunk) -> int:
+    """Memory of a chunk's arrays."""
+    arrays = (
+        chunk.warp_start, chunk.warp_length, chunk.static_ids, chunk.operands, chunk.sector_addresses, chunk.sector_masks
+    )  # fmt: skip
+    return sum(array.nbytes for array in arrays)
+
+

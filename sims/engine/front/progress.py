@@ -1,0 +1,84 @@
+"""How far a simulation is, for a terminal's bar and for heartbeats."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sims.engine.front.plan import Launch
+from sims.engine.machine import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationProgress:
+    """One moment of a simulation."""
+
+    kernel: int
+    """Index of the kernel under way."""
+    name: str
+    kernels_done: int
+    kernels_total: int
+    kernel_share: float
+    """Of the kernel's CTAs, 0..1."""
+    share: float
+    """Of all the work, 0..1: kernels weigh what their files do."""
+    instructions: int
+    """Warp instructions simulated so far."""
+    instructions_per_s: float
+    seconds: float
+    seconds_left: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a line of a progress file."""
+        return asdict(self)
+
+
+class ProgressMeter:
+    """Turns the engine's reports on one kernel into progress of the whole."""
+
+    def __init__(
+        self,
+        launches: list[Launch],
+        on_progress: Callable[[SimulationProgress], None] | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._on_progress = on_progress
+        self._clock = clock
+        self._started = clock()
+        self._total_weight = max(1, sum(launch.weight for launch in launches))
+        self._kernels_total = len(launches)
+        self._done_weight = 0
+        self._done_kernels = 0
+        self._instructions = 0
+
+    def running(self, launch: Launch, name: str, progress: Progress) -> None:
+        """The engine's report from inside a kernel."""
+        share = progress.ctas_ended / max(1, progress.ctas)
+        self._tell(launch, name, share, self._instructions + progress.instructions)
+
+    def ended(self, launch: Launch, name: str, instructions: int) -> None:
+        """A kernel has ended; ``instructions`` are those that were really simulated."""
+        self._done_weight += launch.weight
+        self._done_kernels += 1
+        self._instructions += instructions
+        self._tell(launch, name, 0.0, self._instructions)
+
+    def _tell(self, launch: Launch, name: str, kernel_share: float, instructions: int) -> None:
+        if self._on_progress is None:
+            return
+        seconds = self._clock() - self._started
+        share = min(1.0, (self._done_weight + kernel_share * launch.weight) / self._total_weight)
+        self._on_progress(
+            SimulationProgress(
+                kernel=launch.index,
+                name=name,
+                kernels_done=self._done_kernels,
+                kernels_total=self._kernels_total,
+                kernel_share=kernel_share,
+                share=share,
+                instructions=instructions,
+                instructions_per_s=instructions / seconds if seconds > 0 else 0.0,
+                seconds=seconds,
+                seconds_left=seconds * (1 - share) / share if share > 0 else None,
+            )
+        )
