@@ -18,6 +18,19 @@ MAX_COMMENT_BYTES = 65535
 MAX_DIRECTORY_BYTES = 32 * 1024 * 1024
 FLAG_ENCRYPTED = 1
 
+# What zipfile lets out for an archive damaged on purpose: negative seeks, unknown versions, text that is no text.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
+
 
 class ZipContent:
     """The content of one member; damage in it is a ``TraceError``."""
@@ -29,7 +42,7 @@ class ZipContent:
     def read(self, size: int = -1) -> bytes:
         try:
             return self._content.read(size)
-        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        except _DAMAGE as error:
             raise TraceError(f"has a damaged member ({error}): pack it again.", self._archive) from error
 
 
@@ -50,7 +63,7 @@ class ZipReader:
         _check_directory_size(stream, archive)
         try:
             self._zip = zipfile.ZipFile(stream)
-        except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
+        except _DAMAGE as error:
             raise TraceError(f"is not a readable zip archive ({error}): pack it again.", archive) from error
 
     def members(self) -> Iterator[ZipMember]:
@@ -58,12 +71,12 @@ class ZipReader:
         for info in self._zip.infolist():
             self._refuse_unusual(info)
             # zipfile cuts a name at a NUL; the name as it stands in the archive is the one to judge.
-            yield ZipMember(info.orig_filename, info.file_size, info.is_dir(), info)
+            yield ZipMember(info.orig_filename, info.file_size, info.orig_filename.endswith("/"), info)
 
     def open(self, member: ZipMember) -> ZipContent:
         try:
             content = self._zip.open(member.info)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, struct.error) as error:
+        except _DAMAGE as error:
             raise TraceError(f"has a damaged member ({error}): pack it again.", self._archive) from error
         if not isinstance(content, zipfile.ZipExtFile):
             raise TypeError(content)

@@ -252,6 +252,17 @@ def test_it_refuses_what_is_no_archive(data: bytes, message: str) -> None:
     refused(data, message)
 
 
+def test_a_zip_member_without_a_name_is_refused() -> None:
+    refused(zip_bytes({"": b"x"}), "has no name")
+
+
+def test_a_zip_member_that_starts_before_the_archive_is_refused() -> None:
+    data = bytearray(zip_bytes({"run.json": b"{}"}))
+    end = data.index(b"PK\5\6")
+    struct.pack_into("<L", data, end + 16, struct.unpack_from("<L", data, end + 16)[0] + 50)
+    refused(bytes(data), "is not a readable zip archive|has a damaged member")
+
+
 def test_a_damaged_member_of_a_zip_is_refused() -> None:
     data = bytearray(zip_bytes({"run.json": b"abc" * 1000}, zipfile.ZIP_STORED))
     data[100] ^= 1
