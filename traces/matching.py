@@ -7,7 +7,7 @@ over is paired near its neighbours. An alignment that came with the times has th
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -134,6 +134,7 @@ def _pairs_by_name(
     launch_names = [kernel_name(launch.mangled_name or launch.name) for launch in launches]
     order = {launch: place for place, launch in enumerate(free_launches)}
     pairs: list[tuple[int, int]] = []
+    complete = True
     for with_geometry in (True, False):
         for level, spelling in enumerate(_LEVELS):
             done_kernels, done_launches = {kernel for kernel, _ in pairs}, {launch for _, launch in pairs}
@@ -152,12 +153,15 @@ def _pairs_by_name(
             groups = [(of_kernels[key], places) for key, places in of_launches.items() if key in of_kernels]
             if level >= 2:
                 groups = [group for group in groups if _may_be_same(group, kernel_names, launch_names)]
-            if all(len(here) == len(there) for here, there in groups):
+            # Once one side is known to lack something, equal numbers of what is left may be two different losses.
+            complete = complete and all(len(here) == len(there) for here, there in groups)
+            if complete:
                 pairs += [pair for here, there in groups for pair in zip(here, there, strict=True)]
             else:
-                aligned = _side_by_side(groups, order)
+                aligned = _in_reach(_side_by_side(groups, order), order, pairs)
                 pairs += aligned
-                pairs += _near_neighbours(_without(groups, aligned), order, list(pairs))
+                left = _near_neighbours(_without(groups, aligned), order, pairs)
+                pairs += _in_reach(left, order, pairs)
     return pairs
 
 
@@ -212,31 +216,44 @@ def _may_be_same(group: _Group, kernel_names: Sequence[KernelName], launch_names
 
 def _near_neighbours(
     groups: Sequence[_Group], order: Mapping[int, int], anchors: Sequence[tuple[int, int]]
-) -> Iterator[tuple[int, int]]:
-    """Pairs of what streams put in another order: equal names, no farther apart than streams run ahead of each other."""
-    known = [(kernel, order[launch]) for kernel, launch in anchors if launch in order] or [(0, 0)]
-    kernel_at, launch_at = _increasing(known)
+) -> list[tuple[int, int]]:
+    """Pairs of equal names that streams put in another order, each the nearest to where its neighbours are."""
+    expected_at = _neighbourhood(order, anchors)
+    pairs = []
     for of_kernels, of_launches in groups:
-        expected = np.interp(of_kernels, kernel_at, launch_at)
+        expected = expected_at(of_kernels)
         places = [order[launch] for launch in of_launches]
         if len(of_kernels) <= len(of_launches):
-            chosen = list(enumerate(_nearest_in_order(expected.tolist(), places)))
+            chosen = list(enumerate(_nearest_in_order(expected, places)))
         else:
-            chosen = [(here, there) for there, here in enumerate(_nearest_in_order(places, expected.tolist()))]
-        for here, there in chosen:
-            if abs(expected[here] - places[there]) <= _REACH:
-                yield of_kernels[here], of_launches[there]
+            chosen = [(here, there) for there, here in enumerate(_nearest_in_order(places, expected))]
+        pairs += [(of_kernels[here], of_launches[there]) for here, there in chosen]
+    return pairs
 
 
-def _increasing(known: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Anchors for interpolation, continued with a constant offset beyond both ends."""
-    points = np.array(sorted(known), dtype=float)
+def _in_reach(
+    pairs: Sequence[tuple[int, int]], order: Mapping[int, int], anchors: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """The pairs that lie about where others of their neighbourhood do."""
+    if not anchors or not pairs:
+        return list(pairs)
+    expected = _neighbourhood(order, anchors)([kernel for kernel, _ in pairs])
+    return [pair for pair, place in zip(pairs, expected, strict=True) if abs(order[pair[1]] - place) <= _REACH]
+
+
+def _neighbourhood(
+    order: Mapping[int, int], anchors: Sequence[tuple[int, int]]
+) -> Callable[[Sequence[int]], list[float]]:
+    """Tells where in the launches' order kernels should be, from those whose launches are known.
+
+    Between two known ones it interpolates; beyond the first and the last the distance stays.
+    """
+    known = sorted((kernel, order[launch]) for kernel, launch in anchors if launch in order) or [(0, 0)]
+    points = np.array(known, dtype=float)
     kernel_at, launch_at = points[:, 0], np.maximum.accumulate(points[:, 1])
-    before, after = (kernel_at[0] - _FAR, launch_at[0] - _FAR), (kernel_at[-1] + _FAR, launch_at[-1] + _FAR)
-    return (
-        np.concatenate(([before[0]], kernel_at, [after[0]])),
-        np.concatenate(([before[1]], launch_at, [after[1]])),
-    )
+    kernel_at = np.concatenate(([kernel_at[0] - _FAR], kernel_at, [kernel_at[-1] + _FAR]))
+    launch_at = np.concatenate(([launch_at[0] - _FAR], launch_at, [launch_at[-1] + _FAR]))
+    return lambda kernels: list(np.interp(kernels, kernel_at, launch_at).tolist())
 
 
 def _nearest_in_order(wanted: Sequence[float], places: Sequence[float]) -> list[int]:
