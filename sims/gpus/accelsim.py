@@ -41,6 +41,8 @@ class ConfigReport:
     warnings: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     """Options that this Accel-Sim does not have, as ``-name (file:line)``: it would stop at them."""
+    includes: list[str] = field(default_factory=list)
+    """Further files that the config names and Accel-Sim opens, relative to the folder it is started in."""
 
 
 def read_accelsim_config(source: Path | Iterable[Path], config_id: str | None = None) -> ConfigReport:
@@ -104,14 +106,23 @@ def _report(options: list[Option], config_id: str, warnings: list[str]) -> Confi
             f"The config leaves out {', '.join(missing)}: Accel-Sim's own defaults are used, which are no real GPU's.",
         ]
     spec = GpuSpec(**fields)
-    spec = spec.with_overrides(
-        {"datasheet_bandwidth_gbs": datasheet_bandwidth_gbs(config_id, spec.memory_bandwidth_gbs)}
-    )
     if impossible := problems_of(spec):
         raise ConfigError([f"{config_id}: {problem}" for problem in impossible])
+    datasheet_gbs = datasheet_bandwidth_gbs(config_id, spec.memory_bandwidth_gbs)
+    spec = spec.with_overrides({"datasheet_bandwidth_gbs": datasheet_gbs})
     unknown = [f"-{option.name} ({option.place})" for option in values.by_name.values() if not is_known(option.name)]
     final = {name: option.value for name, option in values.by_name.items()}
-    return ConfigReport(spec, final, [*warnings, *values.warnings, *unsupported_options(final)], unknown)
+    notes = [*warnings, *values.warnings, *unsupported_options(final)]
+    return ConfigReport(spec, final, notes, unknown, _includes(values))
+
+
+def _includes(values: OptionValues) -> list[str]:
+    """The interconnect's and the power model's files, where the config turns these on."""
+    wanted = {
+        "inter_config_file": values.text("network_mode") == "1" and values.given("inter_config_file"),
+        "accelwattch_xml_file": values.flag("power_simulation_enabled"),
+    }
+    return [values.text(name) for name, is_wanted in wanted.items() if is_wanted]
 
 
 def _identity(values: OptionValues) -> dict[str, Any]:

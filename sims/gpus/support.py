@@ -1,8 +1,11 @@
 """What the timing model lacks: said for a configuration, so that nobody takes an approximation for the real thing."""
 
-from sims.gpus.limits import SCHEDULERS, SET_INDEX_FUNCTIONS
+from sims.gpus.limits import SCHEDULERS
 from sims.gpus.options import accelsim_defaults
 from sims.gpus.spec import GpuSpec
+
+IPOLY_SETS = (16, 32, 64)
+"""Set counts for which the IPOLY hash is defined; others are indexed by an XOR of address bits."""
 
 _ONLY: dict[str, tuple[tuple[str, ...], str]] = {
     "gpgpu_sub_core_model": (
@@ -73,9 +76,13 @@ def unsupported(spec: GpuSpec) -> list[str]:
         notes.append(f"scheduler {spec.scheduler}: the model has {' and '.join(SCHEDULERS)}; it uses lrr.")
     if spec.partition_indexing not in (0, 1, 2, 6):
         notes.append(f"partition_indexing {spec.partition_indexing}: the model has 0, 1, 2 and 6; it uses 0.")
-    for name, letter in (("l1_set_index", spec.l1_set_index), ("l2_set_index", spec.l2_set_index)):
-        if letter not in SET_INDEX_FUNCTIONS:
-            notes.append(f"{name} {letter}: the model has {', '.join(SET_INDEX_FUNCTIONS)}; it uses L.")
+    if spec.l1_set_index != "L":
+        notes.append(f"l1_set_index {spec.l1_set_index}: the model indexes the L1's sets by plain address bits (L).")
+    modelled = "P" if spec.l2_sets in IPOLY_SETS else "X"
+    if spec.l2_set_index != modelled:
+        notes.append(f"l2_set_index {spec.l2_set_index}: for {spec.l2_sets} sets the model has {modelled}.")
+    if spec.global_skips_l1:
+        notes.append("global_skips_l1: the model keeps its L1 for global accesses.")
     if len({spec.core_clock_mhz, spec.icnt_clock_mhz, spec.l2_clock_mhz}) > 1:
         notes.append(
             f"icnt_clock_mhz {spec.icnt_clock_mhz:g} and l2_clock_mhz {spec.l2_clock_mhz:g}: "

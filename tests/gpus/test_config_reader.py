@@ -100,6 +100,11 @@ def test_it_lists_options_that_accelsim_does_not_have() -> None:
     assert read("-tlb_size 32").unknown == ["-tlb_size (gpgpusim.config:12)"]
 
 
+def test_it_names_the_files_that_a_config_includes() -> None:
+    text = "-network_mode 1\n-inter_config_file config_volta_islip.icnt\n-power_simulation_enabled 0"
+    assert read(text).includes == ["config_volta_islip.icnt"]
+
+
 def test_it_says_what_the_model_lacks() -> None:
     assert any("-network_mode 1" in warning for warning in read("-network_mode 1").warnings)
 
@@ -204,6 +209,10 @@ def test_it_refuses_a_bad_value_at_its_line(line: str, wanted: str) -> None:
 
 def test_it_refuses_a_gpu_without_sms() -> None:
     assert "sms cannot be 0" in refusal("-gpgpu_n_clusters 0")
+
+
+def test_it_refuses_a_dram_without_column_commands() -> None:
+    assert "dram_ccd_ticks cannot be 0" in refusal("-gpgpu_dram_timing_opt nbk=16:CCD=0")
 
 
 def test_it_reports_every_problem_at_once() -> None:

@@ -113,6 +113,10 @@ def test_figures_that_contradict_each_other_are_said(spec: GpuSpec, change: dict
         ({"icnt_clock_mhz": 2000.0}, "at the core clock"),
         ({"dram_simple": True}, "dram_simple"),
         ({"l2_coalescer_entries": 1024}, "l2_coalescer_entries 1024"),
+        ({"l2_set_index": "L"}, "for 64 sets the model has P"),
+        ({"l2_sets": 256}, "for 256 sets the model has X"),
+        ({"l1_set_index": "X"}, "l1_set_index X"),
+        ({"global_skips_l1": True}, "global_skips_l1"),
     ],
 )
 def test_what_the_model_lacks_is_said(spec: GpuSpec, change: dict[str, object], words: str) -> None:
