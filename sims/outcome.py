@@ -19,6 +19,7 @@ DEADLOCK_CHECK_CYCLES = 50_000
 """Accel-Sim's check: no instruction completed in this many cycles."""
 
 _SHELL_SIGNAL_BASE = 128
+_SIGNALS = {number.value: number.name for number in signal.Signals}
 _MAX_QUOTE = 300
 _LAST_COPY = "Assertion `k' failed"
 """How Accel-Sim ends a list whose last line is a memory copy."""
@@ -94,7 +95,7 @@ def _cause(facts: LogFacts, exit_code: int, stderr: str, expected: int | None) -
     errors = LogFacts()
     for line in stderr.splitlines():
         errors.scan_failure(line.encode())
-    for explain in (_setup, _kernel_file, _instruction, _resources, _deadlock, _assertion, _exception):
+    for explain in (_own_word, _setup, _kernel_file, _instruction, _resources, _deadlock, _assertion, _exception):
         if sentence := explain(_merged(facts, errors), stderr):
             return sentence
     return _by_exit_code(facts, exit_code, stderr) or _no_result(facts, stderr, expected)
@@ -111,8 +112,12 @@ def _merged(facts: LogFacts, errors: LogFacts) -> LogFacts:
 
 _TOLD = (
     "assertion", "segfault", "abort_text", "unsupported_binary", "undefined_instruction", "unable_to_open",
-    "unknown_option", "config_missing", "resources_error", "symbol_error", "deadlock",
+    "unknown_option", "config_missing", "resources_error", "symbol_error", "deadlock", "own_error",
 )  # fmt: skip
+
+
+def _own_word(facts: LogFacts, stderr: str) -> str | None:
+    return _quote(facts.own_error) if facts.own_error else None
 
 
 # Before the first kernel
@@ -186,7 +191,7 @@ def _deadlock(facts: LogFacts, stderr: str) -> str | None:
     waits = [
         f"-{name} {value}"
         for name, value in facts.options.items()
-        if "latency" in name and value.isdigit() and int(value) >= DEADLOCK_CHECK_CYCLES
+        if "latency" in name and value.isdecimal() and len(value) < 19 and int(value) >= DEADLOCK_CHECK_CYCLES
     ]
     if waits:
         return f"{sentence}: {' and '.join(waits)} is longer than that check waits, so set it lower."
@@ -272,8 +277,8 @@ def _by_exit_code(facts: LogFacts, exit_code: int, stderr: str) -> str | None:
         return _aborted(facts, stderr)
     if number == signal.SIGKILL:
         return f"The simulator was killed{_where(facts)}: most likely the machine ran out of memory."
-    if 0 < number < signal.NSIG:
-        return f"The simulator was ended from outside ({signal.Signals(number).name}){_where(facts)}."
+    if number in _SIGNALS:
+        return f"The simulator was ended from outside ({_SIGNALS[number]}){_where(facts)}."
     if exit_code == 127:
         return f"The simulator's program, or a library it needs, was not found{_told(stderr)}"
     if exit_code == 126:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sims.statlog.lines import Number, Pairs
-from sims.statlog.rules import CELL, COUNTER, INDEXED, PER_STREAM, RULES
+from sims.statlog.rules import CELL, COUNTER, INDEXED, PER_STREAM, RULES, is_counter, learn_rule
 
 SECTOR_BYTES = 32
 """What one DRAM read or write moves: Accel-Sim counts them in sectors."""
@@ -36,6 +36,8 @@ class KernelBlock:
     """Each kernel's own cycles, where a fork prints them for kernels that ran together."""
     same_as: int | None = None
     """The kernel (index from 1) whose result stands in for this one, from our own simulator."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """What our own simulator says in words, by name: ``cascade_limiter``."""
     configured_launch_cycles: int | None = None
     complete: bool = True
     """False if the log ended inside the block."""
@@ -100,7 +102,7 @@ class KernelBlock:
         reads, writes = self.stats.get("total dram reads"), self.stats.get("total dram writes")
         if reads is None:
             return None
-        return int(reads + (writes or 0)) * SECTOR_BYTES
+        return _whole((reads + (writes or 0)) * SECTOR_BYTES)
 
     @property
     def source(self) -> str:
@@ -141,20 +143,23 @@ class Baseline:
         cumulative: Pairs = {}
         of_run = self.of_run
         for name, value in values.items():
-            rule = RULES[name]
-            if rule & COUNTER and type(value) is int:
-                baseline = of_stream if rule & PER_STREAM else of_run
-                base = baseline.get(name, 0)
-                if value != base:
-                    baseline[name] = value
-                    # A counter that fell was reset: what it shows is this kernel's.
-                    stats[name] = value - base if value > base else value
-                elif not rule & CELL:
-                    stats[name] = 0
-            else:
-                stats[name] = value
+            try:
+                rule = RULES[name]
+            except KeyError:
+                rule = learn_rule(name)
             if not rule & INDEXED:
                 cumulative[name] = value
+            if not rule & COUNTER or type(value) is not int:
+                stats[name] = value
+                continue
+            baseline = of_stream if rule & PER_STREAM else of_run
+            base = baseline.get(name, 0)
+            if value != base:
+                baseline[name] = value
+                # A counter that fell was reset: what it shows is this kernel's.
+                stats[name] = value - base if value > base else value
+            elif not rule & CELL:
+                stats[name] = 0
         _recompute_miss_rates(stats)
         return stats, cumulative
 
@@ -172,7 +177,7 @@ class Baseline:
 
 def without_counters(values: Pairs) -> Pairs:
     """Of values whose baseline nobody knows (a log that begins in the middle), those that stand as printed."""
-    return {name: value for name, value in values.items() if type(value) is not int or not RULES[name] & COUNTER}
+    return {name: value for name, value in values.items() if type(value) is not int or not is_counter(name)}
 
 
 def _recompute_miss_rates(stats: Pairs) -> None:
@@ -188,7 +193,8 @@ def _recompute_miss_rates(stats: Pairs) -> None:
 
 
 def _whole(value: Number | None) -> int | None:
-    return None if value is None else int(value)
+    """The value as a whole number that fits 64 bits; a printed overflow is no value."""
+    return None if value is None or abs(value) >= 2**63 else int(value)
 
 
 def _real(value: Number | None) -> float | None:

@@ -9,6 +9,8 @@ MAX_TEXT = 500
 """Characters of a message or an option's value that are kept."""
 MAX_OPEN_LAUNCHES = 1024
 
+OWN_BANNER = b"Cascade built-in simulator"
+OWN_ERROR = b"cascade: ERROR "
 OPTIONS_BEGIN = b"Configuration options:"
 OPTIONS_END = b"GPGPU-Sim uArch: clock freqs:"
 
@@ -16,8 +18,8 @@ _BUILD = re.compile(rb"Accel-Sim \[build ([^\]]*)\]")
 _VERSION = re.compile(rb"GPGPU-Sim Simulator Version ([\w.]+)\s*(?:\[build ([^\]]*)\])?")
 _OPTION = re.compile(rb"-?([A-Za-z_][\w:.]*)\s+(.*?)\s*#")
 _CLOCKS = re.compile(rb"clock freqs: ([\d.]+):([\d.]+):([\d.]+):([\d.]+)")
-_LAUNCH = re.compile(rb"launching kernel name: (.*?) uid: (\d+)(?: cuda_stream_id: (\d+))?\s*$")
-_MEMCPY = re.compile(rb"launching memcpy command : MemcpyHtoD,0x[0-9a-fA-F]+,(\d+)")
+_LAUNCH = re.compile(rb"launching kernel name: (.*?) uid: (\d{1,18})(?: cuda_stream_id: (\d{1,20}))?\s*$")
+_MEMCPY = re.compile(rb"launching memcpy command : MemcpyHtoD,0x[0-9a-fA-F]+,(\d{1,18})\b")
 _DEADLOCK = re.compile(rb"deadlock detected: last writeback(?: core (\d+))? @ gpu_sim_cycle (\d+)")
 
 
@@ -87,12 +89,14 @@ class LogFacts:
     config_missing: str | None = None
     resources_error: str | None = None
     symbol_error: str | None = None
+    own_error: str | None = None
+    """Our own simulator's sentence on why it stopped."""
 
     @property
     def launch_latency_cycles(self) -> int | None:
         """``-gpgpu_kernel_launch_latency`` as the option dump has it."""
         value = self.options.get("gpgpu_kernel_launch_latency", "")
-        return int(value) if value.isdigit() else None
+        return int(value) if value.isascii() and value.isdigit() and len(value) < 19 else None
 
     @property
     def core_clock_mhz(self) -> float | None:
@@ -119,7 +123,7 @@ class LogFacts:
         if match := _VERSION.search(line):
             self.gpgpusim_version, self.gpgpusim_build = _text(match[1]), _text(match[2] or b"")
             return True
-        return False
+        return line.startswith(OWN_BANNER)
 
     def read_launch(self, line: bytes) -> None:
         """``launching kernel name: ...`` or ``launching memcpy command : ...``."""
@@ -188,6 +192,7 @@ _FAILURES: list[tuple[bytes, str, re.Pattern[str]]] = [
             "resources_error",
             r"(CTA \(block\) size is too large for microarch config)",
         ),
+        (OWN_ERROR, "own_error", r"cascade: ERROR (.*)"),
         (b"symbol lookup error", "symbol_error", r"symbol lookup error: (.*)"),
     )
 ]

@@ -10,7 +10,9 @@ from sims.statlog.lines import MAX_NUMBER_BYTES, Pairs, field_names, field_pairs
 KEY_BYTES = 7
 MAX_STATS = 100_000
 """More names than any simulator has: a block that passes this is closed."""
-MAX_CACHED_LINES = 8192
+MAX_TEXT = 200
+MAX_CACHED_LINES = 2048
+MAX_CACHED_NAMES = 8192
 
 _PLAIN_NUMBER = re.compile(rb"\s*-?\d+(?:\.\d+)?\s*$")
 _DRAM = re.compile(rb"DRAM\[(\d+)\]: ")
@@ -18,8 +20,18 @@ _CORE = re.compile(rb"core (\d+):\s*$")
 _TABLE_HEADING = re.compile(rb"((?:maximum|average|number|total) [^=\d]*):\s*$")
 _TABLE_ROW = re.compile(rb"dram\[(\d+)\]:(.*)")
 _SECTION_ENDS = (b"=", b"Memory Partition", b"Cache L2", b"icnt_")
-_OWN_CYCLES = re.compile(rb"last_uid=(\d+),.*sim cycle for this kernel is (\d+)")
-_HEADER = (b"kernel_launch_uid", b"kernel_stream_id", b"cascade_same_as", b"gpgpu_sim::update_stats", b"GLOBAL_TIMER")
+_OWN_CYCLES = re.compile(rb"last_uid=(\d{1,18}),.*sim cycle for this kernel is (\d{1,18})\b")
+_LAST_SECTION = b"----------------------------END-of-Interconnect"
+_HEADER = (
+    b"kernel_launch_uid",
+    b"kernel_stream_id",
+    b"cascade_same_as",
+    b"cascade_limiter",
+    b"cascade_occupancy_limiter",
+    b"gpgpu_sim::update_stats",
+    b"GLOBAL_TIMER",
+    _LAST_SECTION,
+)
 _FOREIGN = frozenset((b"launchi", b"Process", b"thread ", b"GPGPU-S", b"Accel-S", b"Destroy"))
 """How lines begin that no stats block has: what was open before them is finished."""
 LAST_LINE = b"gpgpu_silicon_slowdown"
@@ -49,9 +61,10 @@ class SectionCache:
         return parse_stat_line(line, section)
 
     def remember(self, line: bytes, pairs: Pairs) -> None:
-        """Keep a line's statistics; everything kept is dropped when it has become too much."""
+        """Keep a line's statistics; what is kept is dropped when it has become too much."""
         if len(self.lines) >= MAX_CACHED_LINES:
             self.lines.clear()
+        if len(self.names) + len(self.fields) >= MAX_CACHED_NAMES:
             self.names.clear()
             self.fields.clear()
         left, _, right = line.partition(b" = ")
@@ -80,10 +93,12 @@ class OpenBlock:
     """As printed: it may be garbage."""
     same_as: int | None = None
     cycles_by_uid: dict[int, int] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
     values: Pairs = field(default_factory=dict)
     section: str = ""
     """A prefix of names (``DRAM[3].``), a table's heading, or nothing."""
     ended: bool = False
+    saw_last_section: bool = False
 
     def read(self, lines: list[bytes], position: int, caches: LineCaches) -> int:
         """Read lines from ``position`` until the block ends; the position of the first line that is not its own."""
@@ -116,8 +131,15 @@ class OpenBlock:
         self.ended = len(values) > MAX_STATS
         return len(lines)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether a log that ends here can lack nothing of the block but host times."""
+        if self.names is None or self.saw_last_section:
+            return True
+        return any(name.startswith(("gpgpu_simulation_rate", "gpu_tot_avg_power")) for name in self.values)
+
     def _is_foreign(self, line: bytes) -> bool:
-        if line[:KEY_BYTES] in _FOREIGN or line.startswith(b"kernel_name"):
+        if line[:KEY_BYTES] in _FOREIGN or line.startswith((b"kernel_name", b"cascade: ")):
             return True
         return is_cycles(line) and "gpu_sim_cycle" in self.values
 
@@ -170,7 +192,12 @@ class OpenBlock:
         elif key.startswith(b"kernel_stream_id"):
             self.stream = value.strip().decode("ascii", "replace")[:40]
         elif key.startswith(b"cascade_same_as"):
-            self.same_as = int(value) if value.strip().isdigit() else None
+            number = value.strip()
+            self.same_as = int(number) if number.isdigit() and len(number) < 19 else None
+        elif key.startswith(b"cascade_"):
+            self.texts[key.strip().decode()] = value.strip().decode("utf-8", "replace")[:MAX_TEXT]
+        elif key.startswith(_LAST_SECTION):
+            self.saw_last_section = True
         elif match := _OWN_CYCLES.search(line):
             self.cycles_by_uid[int(match[1])] = int(match[2])
 

@@ -46,10 +46,9 @@ class StatLog:
         return self._take_finished()
 
     def finish(self) -> list[KernelBlock]:
-        """The log has ended: the block that was still open, marked incomplete unless nothing of it was cut."""
+        """The log has ended: the block that was still open, marked incomplete if something of it is cut."""
         if self._block is not None:
-            at_its_end = any(name.startswith("gpgpu_simulation_rate") for name in self._block.values)
-            self._close(self._block, complete=at_its_end or self._block.names is None)
+            self._close(self._block, complete=self._block.is_whole)
         return self._take_finished()
 
     def _feed_slice(self, data: bytes) -> None:
@@ -73,9 +72,13 @@ class StatLog:
         """Whole lines, without the last newline."""
         lines = body.split(b"\n")
         self.facts.nan_values += body.count(b"-nan")
-        if any(needle in body for needle in FAILURE_NEEDLES):
-            for line in lines:
-                self.facts.scan_failure(line)
+        for needle in FAILURE_NEEDLES:
+            position = body.find(needle)
+            while position >= 0:
+                end = body.find(b"\n", position)
+                end = len(body) if end < 0 else end
+                self.facts.scan_failure(body[body.rfind(b"\n", 0, position) + 1 : end])
+                position = body.find(needle, end)
         position, end = 0, len(lines)
         while position < end:
             if self._block is not None:
@@ -151,6 +154,7 @@ class StatLog:
         b"launchi": _on_launch,
         b"Process": _on_file,
         b"Accel-S": _on_banner,
+        b"Cascade": _on_banner,
         b"       ": _on_banner,
         b"GPGPU-S": _on_simulator,
         b"kernel_": _on_kernel,
@@ -190,6 +194,7 @@ class StatLog:
             stream=_stream(block.stream, launches),
             cycles_by_uid=block.cycles_by_uid,
             same_as=block.same_as,
+            texts=block.texts,
             configured_launch_cycles=self.facts.launch_latency_cycles,
             complete=complete,
         )

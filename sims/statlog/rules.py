@@ -39,24 +39,22 @@ INDEXED = 8
 
 MAX_RULES = 200_000
 
-
-class Rules(dict[str, int]):
-    """Flags by a statistic's name, worked out at its first use: a block has thousands of names, the same in each."""
-
-    def __missing__(self, name: str) -> int:
-        if len(self) >= MAX_RULES:
-            self.clear()
-        self[name] = flags = rule_of(name)
-        return flags
+RULES: dict[str, int] = {}
+"""Flags by name, shared by all logs of the process: a block has thousands of names, the same in each."""
 
 
-def rule_of(name: str) -> int:
-    """The flags of one name."""
+def learn_rule(name: str) -> int:
+    """The flags of a name that is not among :data:`RULES` yet; they are kept there."""
+    if len(RULES) >= MAX_RULES:
+        RULES.clear()
     flags = COUNTER if name not in _OF_ONE_KERNEL and not _AS_PRINTED.match(name) else 0
     flags |= CELL if _CELL.search(name) else 0
     flags |= PER_STREAM if "_stats_breakdown[" in name else 0
-    return flags | (INDEXED if "[" in name or "{" in name else 0)
+    flags |= INDEXED if "[" in name or "{" in name else 0
+    RULES[name] = flags
+    return flags
 
 
-RULES = Rules()
-"""Shared by all logs of the process."""
+def is_counter(name: str) -> bool:
+    """Whether a statistic counts from the run's start."""
+    return bool((RULES.get(name) or learn_rule(name)) & COUNTER)
