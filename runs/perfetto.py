@@ -91,14 +91,17 @@ def simulated_process(
 ) -> Process:
     """One GPU config's answer.
 
-    :param starts_ns: predicted start by kernel index, as a step timeline lays them out. Without it kernels follow one
-        another in launch order over all streams: no overlap is made up.
+    :param starts_ns: predicted start by kernel index, as a step timeline lays them out; the earliest becomes 0, as the
+        first real start does. Without it kernels follow one another in launch order over all streams: no overlap is
+        made up.
     :param steps: (step, phase) by kernel index
     """
     timed = [kernel for kernel in kernels if kernel.simulated_ns is not None and math.isfinite(kernel.simulated_ns)]
-    if starts_ns:
-        timed.sort(key=lambda kernel: starts_ns.get(kernel.index, math.inf))
-    return Process(gpu_config, _simulated_slices(timed, starts_ns or {}, steps or {}), "simulated")
+    known = {index: start_ns for index, start_ns in (starts_ns or {}).items() if math.isfinite(start_ns)}
+    origin_ns = min(known.values(), default=0.0)
+    relative_ns = {index: start_ns - origin_ns for index, start_ns in known.items()}
+    timed.sort(key=lambda kernel: relative_ns.get(kernel.index, math.inf))
+    return Process(gpu_config, _simulated_slices(timed, relative_ns, steps or {}), "simulated")
 
 
 def _simulated_slices(

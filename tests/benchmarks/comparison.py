@@ -1,18 +1,21 @@
-"""How long a comparison of 10,000 kernels on 8 GPU configs takes, and its exports.
+"""How long a comparison of 10,000 kernels on 8 GPU configs takes, its exports, and a Chrome trace of 100,000 kernels.
 
 python -m tests.benchmarks.comparison
 """
 
 import random
 import time
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
 from runs.comparison import compare
 from runs.comparison_export import to_csv, to_json, to_parquet
+from runs.perfetto import chrome_trace, real_process, simulated_process
 from runs.rows import RealKernel, SimulatedKernel, SimulatedRun
 
 KERNELS, CONFIGS = 10_000, 8
+TRACED_KERNELS = 100_000
 
 
 def main() -> None:
@@ -28,6 +31,25 @@ def main() -> None:
     _timed("as JSON", lambda: to_json(body))
     _timed("as CSV", lambda: b"".join(to_csv(body)))
     _timed("as Parquet", lambda: to_parquet(body))
+    _chrome_trace(chance)
+
+
+def _chrome_trace(chance: random.Random) -> None:
+    """A file of the real run and one config; the memory is what the writer needs beyond the rows it is given."""
+    real = [
+        RealKernel(i, f"_Z6kernel{i % 500}PfS_i", stream=i % 4, real_ns=1500.0, start_ns=i * 500, step=i // 1000)
+        for i in range(1, TRACED_KERNELS + 1)
+    ]
+    simulated = _simulated("CONFIG_0", real, chance)
+    starts_ns = {kernel.index: float(kernel.start_ns or 0) for kernel in real}
+    processes = [real_process(real, "GPU"), simulated_process("CONFIG_0", simulated.kernels, starts_ns)]
+    tracemalloc.start()
+    size = _timed(
+        f"Chrome trace of {TRACED_KERNELS} kernels, twice", lambda: sum(len(part) for part in chrome_trace(processes))
+    )
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    print(f"{size / 1e6:.0f} MB written with {peak / 1e6:.0f} MB at the peak")
 
 
 def _simulated(config: str, real: list[RealKernel], chance: random.Random) -> SimulatedRun:

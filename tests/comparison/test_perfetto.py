@@ -63,6 +63,11 @@ def test_predicted_starts_of_a_timeline_are_used() -> None:
     assert [(event["name"], event["ts"]) for event in found] == [("gemm", 0.0), ("copy", 0.5)]
 
 
+def test_simulated_and_real_time_begin_together() -> None:
+    first, *_ = slices(events(simulated_process("A", SIMULATED, starts_ns={1: 1e15, 2: 1e15 + 4000})))
+    assert first["ts"] == 0
+
+
 def test_kernels_that_overlap_on_a_stream_get_lanes_of_their_own() -> None:
     overlapping = [Slice("a", 0, 10, stream=7), Slice("b", 5, 10, stream=7), Slice("c", 12, 1, stream=7)]
     found = events(Process("p", overlapping))
