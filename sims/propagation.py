@@ -15,7 +15,7 @@ Every answer has an interval, and :func:`leave_one_out` tells how wrong the answ
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -91,6 +91,51 @@ class PropagationError:
     by_method: dict[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Basis:
+    """The kernels a prediction is made of, with the ratio or the time of each."""
+
+    members: list[KnownKernel]
+    values: list[float]
+    by_ratio: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Constant:
+    """The same ratio or time for every kernel."""
+
+    method: Method
+    based_on: int
+    by_ratio: bool
+    middle: float
+    low: float
+    high: float
+
+    def applied_to(self, facts: KernelFacts) -> Propagated:
+        scale = (facts.real_ns or 0.0) if self.by_ratio else 1.0
+        return Propagated(self.middle * scale, self.low * scale, self.high * scale, self.method, self.based_on)
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """A ratio or time over the size, as logarithms; beyond the ends a ratio stays and a time grows with the size."""
+
+    based_on: int
+    by_ratio: bool
+    points: tuple[tuple[float, float], ...]
+
+    def applied_to(self, facts: KernelFacts) -> Propagated:
+        size = math.log(facts.size)
+        value = math.exp(_interpolated(self.points, size, slope_outside=0.0 if self.by_ratio else 1.0))
+        ns = value * ((facts.real_ns or 0.0) if self.by_ratio else 1.0)
+        spread = 1 + _SIZE_SPREAD * (1 + min(abs(size - known) for known, _ in self.points))
+        return Propagated(ns, ns / spread, ns * spread, "size", self.based_on)
+
+
+_Model = _Constant | _Curve
+_MakeModel = Callable[[KernelFacts, Sequence[KnownKernel]], _Model | None]
+
+
 class Propagator:
     """Answers for any kernel from a set of simulated ones."""
 
@@ -99,42 +144,59 @@ class Propagator:
     ) -> None:
         self._known = [kernel for kernel in known if kernel.simulated_ns > 0]
         self._rates = (traced_on, target) if traced_on and target else None
-        self._classes: dict[Hashable, list[int]] = defaultdict(list)
-        self._families: dict[Hashable, list[int]] = defaultdict(list)
-        for place, kernel in enumerate(self._known):
+        self._classes: dict[Hashable, list[KnownKernel]] = defaultdict(list)
+        self._families: dict[Hashable, list[KnownKernel]] = defaultdict(list)
+        for kernel in self._known:
             for key in _class_keys(kernel.facts):
-                self._classes[key].append(place)
-            self._families[_family(kernel.facts)].append(place)
+                self._classes[key].append(kernel)
+            self._families[_family(kernel.facts)].append(kernel)
+        # A timeline asks for the same few classes thousands of times.
+        self._models: dict[Hashable, _Model | None] = {}
 
     def predict(self, facts: KernelFacts) -> Propagated | None:
         """The kernel's time; None when nothing at all was simulated, or nothing alike and no real time is known."""
-        return self._predict(facts, without=-1)
+        for key, members, model in self._sources(facts):
+            if (key, facts.real_ns is None) not in self._models:
+                self._models[key, facts.real_ns is None] = model(facts, members)
+            found = self._models[key, facts.real_ns is None]
+            if found is not None:
+                return found.applied_to(facts)
+        return self._from_roofline(facts)
 
-    def _predict(self, facts: KernelFacts, without: int) -> Propagated | None:
+    def _predict_without(self, left_out: KnownKernel) -> Propagated | None:
+        for _, members, model in self._sources(left_out.facts):
+            found = model(left_out.facts, [member for member in members if member is not left_out])
+            if found is not None:
+                return found.applied_to(left_out.facts)
+        return self._from_roofline(left_out.facts)
+
+    def _sources(self, facts: KernelFacts) -> Iterator[tuple[Hashable, list[KnownKernel], _MakeModel]]:
+        """What to ask, best first."""
         # A kernel that was never traced has no profile; its class is then all profiles of its name and shape.
         for key in _class_keys(facts):
-            found = _from_class(facts, self._others(self._classes.get(key, ()), without))
-            if found is not None:
-                return found
-        found = _from_sizes(facts, self._others(self._families.get(_family(facts), ()), without))
-        if found is not None:
-            return found
-        if facts.real_ns is None:
-            return None
-        if self._rates is not None:
-            return _from_roofline(facts.real_ns, *self._rates)
-        return _from_all(facts.real_ns, self._others(range(len(self._known)), without))
+            yield ("class", key), self._classes.get(key, []), _class_model
+        family = _family(facts)
+        yield ("size", family), self._families.get(family, []), _size_model
+        if facts.real_ns is not None and self._rates is None:
+            yield "overall", self._known, _overall_model
 
-    def _others(self, places: Iterable[int], without: int) -> list[KnownKernel]:
-        return [self._known[place] for place in places if place != without]
+    def _from_roofline(self, facts: KernelFacts) -> Propagated | None:
+        """Between the time if only bandwidth counts and if only compute does: which one binds is not known."""
+        if facts.real_ns is None or self._rates is None:
+            return None
+        traced_on, target = self._rates
+        compute_ns = facts.real_ns * traced_on.compute_rate / target.compute_rate
+        memory_ns = facts.real_ns * traced_on.bandwidth_gbs / target.bandwidth_gbs
+        low_ns, high_ns = sorted((compute_ns, memory_ns))
+        return Propagated(math.sqrt(low_ns * high_ns), low_ns, high_ns, "roofline", 0)
 
     def leave_one_out(self, most: int = 500) -> PropagationError:
-        """Predict simulated kernels from all others; at most ``most`` of them, evenly spread over the list."""
+        """Predict simulated kernels from all others; about ``most`` of them, evenly spread over the list."""
         step = max(1, len(self._known) // most)
         pairs = [
             (kernel.simulated_ns, found)
-            for place, kernel in list(enumerate(self._known))[::step]
-            if (found := self._predict(kernel.facts, without=place)) is not None
+            for kernel in self._known[::step]
+            if (found := self._predict_without(kernel)) is not None
         ]
         by_method: dict[str, int] = defaultdict(int)
         for _, found in pairs:
@@ -159,54 +221,49 @@ def _class_keys(facts: KernelFacts) -> list[Hashable]:
 
 
 def _family(facts: KernelFacts) -> Hashable:
-    return facts.name, facts.block
+    # Instructions and threads are sizes of different kinds.
+    return facts.name, facts.block, facts.instructions is None
 
 
-@dataclass(frozen=True, slots=True)
-class _Basis:
-    """What a prediction is made of: ``scale`` times one of ``values``, one value per member."""
-
-    scale: float
-    members: list[KnownKernel]
-    values: list[float]
-    by_ratio: bool
-
-
-def _basis(facts: KernelFacts, members: Sequence[KnownKernel]) -> _Basis:
-    """The real time times ratios, or one times simulated times where real times are missing."""
-    measured = [member for member in members if member.facts.real_ns]
-    if facts.real_ns is not None and measured:
-        ratios = [member.simulated_ns / (member.facts.real_ns or math.inf) for member in measured]
-        return _Basis(facts.real_ns, measured, ratios, by_ratio=True)
-    return _Basis(1.0, list(members), [member.simulated_ns for member in members], by_ratio=False)
-
-
-def _from_class(facts: KernelFacts, members: Sequence[KnownKernel]) -> Propagated | None:
+def _class_model(facts: KernelFacts, members: Sequence[KnownKernel]) -> _Model | None:
     basis = _basis(facts, members)
     if not basis.values:
         return None
-    values, scale = sorted(basis.values), basis.scale
+    values = sorted(basis.values)
     middle = (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
     spread = _LONE_SPREAD / math.sqrt(len(values))
     low, high = min(values[0], middle * (1 - spread)), max(values[-1], middle * (1 + spread))
-    return Propagated(middle * scale, low * scale, high * scale, "class", len(values))
+    return _Constant("class", len(values), basis.by_ratio, middle, low, high)
 
 
-def _from_sizes(facts: KernelFacts, members: Sequence[KnownKernel]) -> Propagated | None:
-    """Between the two nearest sizes; beyond them the ratio stays and a time grows with the size."""
-    # Instructions and threads are sizes of different kinds.
-    alike = [member for member in members if (member.facts.instructions is None) == (facts.instructions is None)]
-    basis = _basis(facts, alike)
+def _size_model(facts: KernelFacts, members: Sequence[KnownKernel]) -> _Model | None:
+    basis = _basis(facts, members)
     if not basis.values:
         return None
     points: dict[float, list[float]] = defaultdict(list)
     for member, value in zip(basis.members, basis.values, strict=True):
         points[math.log(member.facts.size)].append(math.log(value))
-    curve = sorted((size, sum(logs) / len(logs)) for size, logs in points.items())
-    size = math.log(facts.size)
-    ns = basis.scale * math.exp(_interpolated(curve, size, slope_outside=0.0 if basis.by_ratio else 1.0))
-    spread = 1 + _SIZE_SPREAD * (1 + min(abs(size - known) for known, _ in curve))
-    return Propagated(ns, ns / spread, ns * spread, "size", len(basis.values))
+    curve = tuple(sorted((size, sum(logs) / len(logs)) for size, logs in points.items()))
+    return _Curve(len(basis.values), basis.by_ratio, curve)
+
+
+def _overall_model(facts: KernelFacts, members: Sequence[KnownKernel]) -> _Model | None:
+    basis = _basis(facts, members)
+    if not basis.values or not basis.by_ratio:
+        return None
+    middle = math.exp(sum(map(math.log, basis.values)) / len(basis.values))
+    low = min(*basis.values, middle / (1 + _OVERALL_SPREAD))
+    high = max(*basis.values, middle * (1 + _OVERALL_SPREAD))
+    return _Constant("overall", len(basis.values), True, middle, low, high)
+
+
+def _basis(facts: KernelFacts, members: Sequence[KnownKernel]) -> _Basis:
+    """Ratios to multiply a real time by, or simulated times where real times are missing."""
+    measured = [member for member in members if member.facts.real_ns]
+    if facts.real_ns is not None and measured:
+        ratios = [member.simulated_ns / (member.facts.real_ns or math.inf) for member in measured]
+        return _Basis(measured, ratios, by_ratio=True)
+    return _Basis(list(members), [member.simulated_ns for member in members], by_ratio=False)
 
 
 def _interpolated(curve: Sequence[tuple[float, float]], at: float, slope_outside: float) -> float:
@@ -216,25 +273,3 @@ def _interpolated(curve: Sequence[tuple[float, float]], at: float, slope_outside
         if at <= right:
             return left_value + (right_value - left_value) * (at - left) / (right - left)
     return curve[-1][1] + slope_outside * (at - curve[-1][0])
-
-
-def _from_roofline(real_ns: float, traced_on: GpuRates, target: GpuRates) -> Propagated:
-    """Between the time if only bandwidth counts and if only compute does: which one binds is not known."""
-    bounds = sorted(
-        (
-            real_ns * traced_on.compute_rate / target.compute_rate,
-            real_ns * traced_on.bandwidth_gbs / target.bandwidth_gbs,
-        )
-    )
-    return Propagated(math.sqrt(bounds[0] * bounds[1]), bounds[0], bounds[1], "roofline", 0)
-
-
-def _from_all(real_ns: float, members: Sequence[KnownKernel]) -> Propagated | None:
-    logs = [math.log(member.simulated_ns / member.facts.real_ns) for member in members if member.facts.real_ns]
-    if not logs:
-        return None
-    value = real_ns * math.exp(sum(logs) / len(logs))
-    low, high = real_ns * math.exp(min(logs)), real_ns * math.exp(max(logs))
-    return Propagated(
-        value, min(low, value / (1 + _OVERALL_SPREAD)), max(high, value * (1 + _OVERALL_SPREAD)), "overall", len(logs)
-    )
