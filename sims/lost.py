@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from datetime import timedelta
+from typing import Any
 
 from celery import current_app
 from django.conf import settings
@@ -45,8 +46,8 @@ def take_up_lost() -> list[str]:
 def deliver_again() -> list[str]:
     """Send tasks for queued sims whose message the broker does not have any more; their ids.
 
-    A long queue is no reason to send everything twice: only where fewer messages wait than sims is something missing. One
-    message too many does no harm, its task finds the sim taken.
+    A long queue is no reason to send everything twice: only where fewer messages wait than sims is something missing.
+    One message too many does no harm, its task finds the sim taken.
     """
     waiting = list(Sim.objects.undelivered(timezone.now(), delivery_patience()).order_by("created_at"))
     if not waiting or messages_waiting() >= len(waiting):
@@ -61,7 +62,8 @@ def messages_waiting() -> int:
     """How many messages the broker holds for workers."""
     with current_app.connection_for_read() as connection:
         queue = current_app.conf.task_default_queue
-        return int(connection.default_channel.queue_declare(queue, passive=True).message_count)
+        channel: Any = connection.default_channel
+        return int(channel.queue_declare(queue, passive=True).message_count)
 
 
 class Reaper(threading.Thread):

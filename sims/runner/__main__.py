@@ -1,7 +1,7 @@
 """``python -m sims.runner ASSIGNMENT``: does one simulation and reports it over HTTP.
 
-A Celery task starts it with ``--task`` and holds its stdin and stdout (``line``). Started by hand it needs only the file, and
-the app's token in CASCADE_TOKEN.
+A Celery task starts it with ``--task`` and holds its stdin and stdout (``line``). Started by hand it needs only the
+file, and the app's token in CASCADE_TOKEN.
 """
 
 import argparse

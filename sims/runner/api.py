@@ -54,7 +54,8 @@ class Outage:
     def failed(self, why: str, request_since: float, retry_after_s: float = 0.0) -> None:
         """Note a try without an answer. Raises :class:`OutOfPatienceError` when it has gone on for too long.
 
-        A request counts from its own first try: where one route fails and others answer, the outage as a whole never lasts.
+        A request counts from its own first try: where one route fails and others answer, the outage as a whole never
+        lasts.
         """
         with self._lock:
             now = self._clock()
@@ -100,7 +101,10 @@ class Api:
         self._client.close()
 
     def heartbeat(self, report: dict[str, Any]) -> bool:
-        """Report a state; whether the runner is to stop. Raises :class:`RefusedError` and :class:`OutOfPatienceError`, as all do."""
+        """Report a state; whether the runner is to stop.
+
+        Raises :class:`RefusedError` and :class:`OutOfPatienceError`, as all methods do.
+        """
         answer = self._send(lambda: self._client.post("heartbeat", json={"attempt": self._attempt, **report}))
         return bool(answer.json()["stop"])
 

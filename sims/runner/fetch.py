@@ -1,7 +1,7 @@
-"""Brings a trace to this machine: nothing to do where storage is a folder; from object storage the files that are needed.
+"""Brings a trace to this machine: nothing to do where storage is a folder; from object storage the files needed.
 
-Fetched files stay in the cache folder for the next runner. Each is written under another name first and then renamed, so
-that a file that is there is whole; a lock per file lets runners that start together share one download.
+Fetched files stay in the cache folder for the next runner. Each is written under another name first and then renamed,
+so that a file that is there is whole; a lock per file lets runners that start together share one download.
 """
 
 import contextlib
@@ -18,7 +18,10 @@ COPY_BLOCK_BYTES = 1024 * 1024
 
 
 def trace_folder(place: TracePlace, kernel_indices: list[int]) -> Path:
-    """The folder that holds the list and the chosen kernels' files. Raises ``ValueError``, ``TraceError`` or ``OSError``."""
+    """The folder that holds the list and the chosen kernels' files.
+
+    Raises ``ValueError``, ``TraceError`` or ``OSError``.
+    """
     if place.folder is not None:
         folder = Path(place.folder)
         if not (folder / place.list_name).is_file():

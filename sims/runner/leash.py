@@ -2,8 +2,8 @@
 
     python -I -S leash.py PARENT_PID SIGNAL NICE -- PROGRAM [ARGUMENT ...]
 
-The kernel sends SIGNAL to the program when its parent is gone, however that ended. ``preexec_fn`` would save this step but may
-deadlock in a parent that has threads. Core files are off: an aborted simulator would write gigabytes.
+The kernel sends SIGNAL to the program when its parent is gone, however that ended. ``preexec_fn`` would save this
+step but may deadlock in a parent that has threads. Core files are off: an aborted simulator would write gigabytes.
 """
 
 import ctypes

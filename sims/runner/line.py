@@ -1,8 +1,8 @@
 """The line between a runner and the task that started it: two pipes, a word a line.
 
-The task says ``stop`` (somebody cancelled the sim), ``leave`` (the worker shuts down) or ``lease`` (the lease was renewed);
-that the pipe ends means ``leave`` too: the task is gone. The runner says ``lease`` when it cannot reach the app and asks the
-task, which has the database, to renew for it; and last ``end`` with what became of it.
+The task says ``stop`` (somebody cancelled the sim), ``leave`` (the worker shuts down) or ``lease`` (the lease was
+renewed); that the pipe ends means ``leave`` too: the task is gone. The runner says ``lease`` when it cannot reach the
+app and asks the task, which has the database, to renew for it; and last ``end`` with what became of it.
 """
 
 import contextlib

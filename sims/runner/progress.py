@@ -13,7 +13,10 @@ TAIL_BYTES = 16 * 1024
 
 
 class LogReading:
-    """The log as far as it was printed, parsed for progress, verdict and timeline; the app parses its own copy for results."""
+    """The log as far as it was printed, parsed for progress, verdict and timeline.
+
+    The app parses its own copy for the results.
+    """
 
     def __init__(self, spec: GpuSpec, kernel_indices: Sequence[int]) -> None:
         self._parser = StatLog()

@@ -21,7 +21,7 @@ def now_s() -> float:
 
 
 class Lease:
-    """Until when nobody else starts this sim. Counted from before the request that renewed it, never from its answer."""
+    """Until when nobody else starts this sim: counted from before the request that renewed it, not from its answer."""
 
     def __init__(self, limits: Limits) -> None:
         self._renewed_at = now_s()

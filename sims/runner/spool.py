@@ -1,4 +1,4 @@
-"""What a simulator prints, on disk first: the pipe never waits for the network, and nothing is lost while the app is away.
+"""What a simulator prints, on disk first: the pipe never waits for the network, an app that is away loses nothing.
 
 The log is a UTF-8 file: invalid bytes are replaced on the way in, so that offsets mean the same here and in the app.
 """

@@ -6,7 +6,7 @@ from typing import Any
 from sims.propagation import KernelFacts, KnownKernel, Propagator
 from sims.runner.assignment import Assignment
 from sims.runner.fetch import fetch_optional
-from sims.timeline import MeasuredKernel, Prediction, step_timeline
+from sims.timeline import Gaps, MeasuredKernel, Prediction, step_timeline
 from traces.matching import TraceKernel, match
 from traces.rundir import ALIGNMENT_FILE, TIMELINE_FILE
 from traces.times import Launch, TimesError, read_times
@@ -24,7 +24,7 @@ def predicted_timeline(given: Assignment, simulated_ns: Mapping[int, float]) -> 
     rows = [TraceKernel(row.index, row.name, row.grid, row.block, row.trace_file) for row in given.timeline_kernels]
     kernel_of = match(rows, report).kernel_of
     predictions = predict(report.launches, kernel_of, simulated_ns)
-    gaps = "closed" if given.options.get("gaps") == "closed" else "kept"
+    gaps: Gaps = "closed" if given.options.get("gaps") == "closed" else "kept"
     return step_timeline([_measured(*pair) for pair in zip(report.launches, kernel_of, strict=True)], predictions, gaps)
 
 

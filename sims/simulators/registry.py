@@ -34,7 +34,7 @@ def simulators_for(spec: GpuSpec) -> list[str]:
 
 
 def choose(name: str, spec: GpuSpec) -> str:
-    """The simulator to use for ``auto`` or a name. Raises ``ValueError`` with a sentence where none can run the config."""
+    """The simulator to use for ``auto`` or a name. Raises ``ValueError`` with a sentence where none can do it."""
     if name != AUTO:
         if problem := make(name, places()).why_not(spec):
             raise ValueError(f"The simulator {name} cannot run {spec.id} here: {problem}")

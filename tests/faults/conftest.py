@@ -15,7 +15,7 @@ from tests.servers import flow
 from tests.servers.cascade import Cascade, Web
 from tests.servers.processes import PYTHON, Process, wait_until
 
-LEASE_S = 6
+LEASE_S = 10
 SCRIPT = "simulator.sh"
 END = "echo 'GPGPU-Sim: *** exit detected ***'"
 STARTED = {"starting", "running"}
@@ -136,7 +136,8 @@ HEADER = """-kernel name = _Z1kv
 -accelsim tracer version = 5
 -enable lineinfo = 0
 
-#traces format = PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width [adrrescompress?] [mem_addresses] immediate
+# traces format = PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width [adrrescompress?] [mem_addresses]
+# immediate
 
 #BEGIN_TB
 

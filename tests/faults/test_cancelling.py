@@ -17,7 +17,7 @@ FAMILY = "sleep 300 & (setsid sleep 300 &); "
 def worker(faulty: Faulty) -> Iterator[Process]:
     worker = faulty.cascade.start_worker()
     yield worker
-    worker.stop()
+    worker.kill()
 
 
 def cancel(faulty: Faulty, sim: dict[str, Any]) -> None:
@@ -31,7 +31,7 @@ def test_a_queued_sim_is_cancelled_at_once_and_never_starts(faulty: Faulty) -> N
     assert faulty.sim(sim)["status"] == "cancelled"
     worker = faulty.cascade.start_worker()
     time.sleep(2)
-    worker.stop()
+    worker.kill()
     assert faulty.worked() == []
 
 
@@ -77,6 +77,6 @@ def test_a_cancel_while_the_worker_is_gone_ends_the_sim_when_its_lease_is_over(f
     cancel(faulty, sim)
     other = faulty.cascade.start_worker()
     ended = faulty.wait_for_end(sim, 30)
-    other.stop()
+    other.kill()
     assert ended["status"] == "cancelled"
     wait_until(lambda: not faulty.simulators(), "the simulator ends")

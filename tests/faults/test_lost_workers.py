@@ -25,7 +25,7 @@ def worker(faulty: Faulty) -> Iterator[Process]:
     faulty.simulator_does(TWICE)
     worker = faulty.cascade.start_worker(concurrency=2)
     yield worker
-    worker.stop()
+    worker.kill()
 
 
 def test_a_killed_runner_s_sim_is_queued_again_at_once(faulty: Faulty, worker: Process) -> None:
@@ -58,7 +58,7 @@ def test_a_killed_worker_s_sim_goes_to_another_worker(faulty: Faulty, worker: Pr
     wait_until(lambda: not faulty.simulators(), "the simulator of the killed worker ends")
     other = faulty.cascade.start_worker()
     ended = faulty.wait_for_end(sim)
-    other.stop()
+    other.kill()
     assert ended["attempt"] == 2
     assert faulty.log(sim) == log_of_one()
 
@@ -73,7 +73,7 @@ def test_a_worker_that_shuts_down_gives_its_sims_back_at_once(faulty: Faulty, wo
     assert faulty.simulators() == []
     other = faulty.cascade.start_worker()
     faulty.wait_for_end(sim)
-    other.stop()
+    other.kill()
 
 
 def test_the_same_message_five_times_is_one_simulation(faulty: Faulty, worker: Process) -> None:
@@ -93,7 +93,7 @@ def test_a_sim_whose_message_was_lost_is_sent_again(faulty: Faulty) -> None:
         message.unlink()
     worker = faulty.cascade.start_worker()
     faulty.wait_for_end(sim)
-    worker.stop()
+    worker.kill()
     assert faulty.worked() == ["started"]
 
 

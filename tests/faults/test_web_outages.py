@@ -20,7 +20,7 @@ for i in $(seq 400); do echo line $i of a log that is looked at byte for byte; s
 def worker(faulty: Faulty) -> Iterator[Process]:
     worker = faulty.cascade.start_worker()
     yield worker
-    worker.stop()
+    worker.kill()
 
 
 def whole_log() -> bytes:

@@ -1,4 +1,4 @@
-"""A stand-in for the app: the four routes of one sim, with a log that keeps the contract's rules, and faults on demand."""
+"""A stand-in for the app: the four routes of one sim, a log by the contract's rules, and faults on demand."""
 
 import base64
 import hashlib

@@ -98,7 +98,7 @@ def test_a_simulator_that_falls_silent_is_ended_as_stalled(app: App, runner: Run
     runner.run("echo hello; sleep 300", timeout_s=20)
     assert app.end is not None
     assert app.end["state"] == "failed"
-    assert "output" in app.end["detail"]
+    assert "stalled" in app.end["detail"]
     assert app.log == b"hello\n"
 
 

@@ -38,6 +38,7 @@ class Command(BaseCommand):
         if sample and no_worker:
             raise CommandError("--sample needs a worker: leave out --no-worker.")
         refuse_taken_port(host, port)
+        settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
         call_command("migrate", verbosity=0, interactive=False)
         url = os.environ.get("CASCADE_URL") or f"http://{_reachable(host)}:{port}"
         services = [web(host, port)] + ([] if no_worker else [worker()])

@@ -16,8 +16,8 @@ COPY_BLOCK_BYTES = 1024 * 1024
 def lay_out_trace(list_path: Path, kernel_indices: tuple[int, ...], folder: Path) -> None:
     """Write ``folder`` with ``kernelslist.g`` and the kernel files it names.
 
-    Files that Accel-Sim reads by itself are links; others are written anew. ``kernel_indices`` chooses launches by number,
-    from 1; empty is all. Raises ``TraceError``.
+    Files that Accel-Sim reads by itself are links; others are written anew. ``kernel_indices`` chooses launches by
+    number, from 1; empty is all. Raises ``TraceError``.
     """
     folder.mkdir()
     commands = chosen_commands(parse_kernelslist(_read_list(list_path), list_path.name), kernel_indices)
@@ -61,7 +61,7 @@ def chosen_commands(kernelslist: KernelsList, kernel_indices: tuple[int, ...]) -
 
 
 def _place(file: KernelFileName, source: Path, folder: Path) -> str:
-    """Make one kernel file readable for Accel-Sim; the name it got. It goes by the name's end alone, so that is made true."""
+    """Make one kernel file readable for Accel-Sim, which goes by the name's end alone; the name it got."""
     stem = file.name.partition(".")[0]
     if file.container is Container.BINARY:
         name = f"{stem}.traceg"

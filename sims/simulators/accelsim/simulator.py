@@ -44,8 +44,8 @@ class AccelSim:
     def _lay_out_config(self, spec: GpuSpec, folder: Path) -> list[str]:
         """Put the config's files into the work folder; the names to pass on.
 
-        A config that is the user's, unchanged, is used as its files are: they may hold options that a specification has no
-        field for, and name further files beside them.
+        A config that is the user's, unchanged, is used as its files are: they may hold options that a specification
+        has no field for, and name further files beside them.
         """
         own = self._configs / spec.id if self._configs else None
         if own and (own / "gpgpusim.config").is_file() and read_accelsim_config(own).spec == spec:
@@ -59,7 +59,7 @@ class AccelSim:
 
 
 def library_folders(binary: Path) -> list[str]:
-    """Where the GPGPU-Sim libraries of an Accel-Sim build are: they must come before a real CUDA runtime of the same name.
+    """Where an Accel-Sim build has its GPGPU-Sim libraries: they must come before a CUDA runtime of the same name.
 
     The build tree has them at ``gpgpu-sim/lib/gcc-VERSION/cuda-VERSION/release`` beside ``bin/release/accel-sim.out``.
     """

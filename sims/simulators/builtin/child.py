@@ -8,7 +8,7 @@ import threading
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from sims.engine.errors import Cancelled, EngineError
 from sims.engine.front import (
@@ -57,17 +57,17 @@ class ProgressFile:
     """One JSON object a line, at most two a second."""
 
     def __init__(self, path: str | None) -> None:
-        self._file: TextIO | None = Path(path).open("a", encoding="utf-8") if path else None
+        self._path = Path(path) if path else None
         self._next = 0.0
 
     def write(self, progress: SimulationProgress) -> None:
         """Note the progress if it is time, or a kernel has just ended."""
         now = time.monotonic()
-        if self._file is None or (now < self._next and progress.kernel_share > 0):
+        if self._path is None or (now < self._next and progress.kernel_share > 0):
             return
         self._next = now + PROGRESS_SECONDS
-        self._file.write(json.dumps(progress.to_dict()) + "\n")
-        self._file.flush()
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(progress.to_dict()) + "\n")
 
 
 def main(arguments: list[str]) -> int:

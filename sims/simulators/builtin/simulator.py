@@ -1,4 +1,4 @@
-"""The built-in timing model as a simulator: a process of its own, so that the runner's lease never waits for compiled code."""
+"""The built-in timing model as a simulator: its own process, so that no lease waits for compiled code."""
 
 import importlib.util
 import json
@@ -10,13 +10,15 @@ from sims.simulators.base import Command, Job, Places
 
 JOB_FILE = "job.json"
 PROGRESS_FILE = "progress.jsonl"
+SWITCHES = frozenset({"exact", "l2", "threads"})
+"""The run's options that are the model's own; the others speak to the runner or to another simulator."""
 
 
 class Builtin:
     """``python -m sims.simulators.builtin job.json`` in the work folder.
 
-    The job file has ``trace_list`` (path of the kernelslist), ``spec``, ``kernel_indices`` (from 1; empty for all), ``options``
-    and ``progress_file``. The log goes to stdout, a JSON object a line to the progress file; exit code 0 or 1.
+    The job file has ``trace_list`` (path of the kernelslist), ``spec``, ``kernel_indices`` (from 1; empty for all),
+    ``options`` and ``progress_file``. The log goes to stdout, progress as a JSON object a line to that file.
     """
 
     name = "builtin"
@@ -34,7 +36,7 @@ class Builtin:
             "trace_list": str(job.trace_folder / job.list_name),
             "spec": spec_to_dict(job.spec),
             "kernel_indices": list(job.kernel_indices),
-            "options": job.options,
+            "options": {name: value for name, value in job.options.items() if name in SWITCHES},
             "progress_file": PROGRESS_FILE,
         }
         (job.work_folder / JOB_FILE).write_text(json.dumps(description), encoding="utf-8")
