@@ -5,6 +5,7 @@
 
 import { duration, number, wall } from "./format.js";
 
+const ENDED = ["finished", "failed", "cancelled"];
 const page = document.querySelector("[data-live-run]");
 const mark = document.querySelector(".live");
 
@@ -46,7 +47,23 @@ function showSim(sim) {
   }
 }
 
+const statuses = new Map();
+
+// The contract's rule: the stream tells of each sim, and of the run itself only at its beginning and end.
+function runStatus() {
+  const all = Array.from(statuses.values());
+  if (all.some((status) => !ENDED.includes(status))) return all.some((status) => status !== "queued") ? "running" : "queued";
+  return all.find((status) => status === "failed") || all.find((status) => status === "cancelled") || "finished";
+}
+
+function noteSim(sim) {
+  statuses.set(sim.id, sim.status);
+  showSim(sim);
+  for (const element of document.querySelectorAll(`[data-run="${sim.run_id}"][data-field="status"]`)) setChip(element, runStatus());
+}
+
 function showRun(run) {
+  for (const sim of run.sims) statuses.set(sim.id, sim.status);
   for (const element of document.querySelectorAll(`[data-run="${run.id}"][data-field="status"]`)) setChip(element, run.status);
   run.sims.forEach(showSim);
 }
@@ -73,7 +90,7 @@ function follow(runId) {
   const on = (type, handler) => source.addEventListener(type, (event) => handler(JSON.parse(event.data)));
   on("run", (run) => {
     showRun(run);
-    if (["finished", "failed", "cancelled"].includes(run.status)) {
+    if (ENDED.includes(run.status)) {
       ended = true;
       source.close();
       setMark("paused", "ended");
@@ -81,7 +98,7 @@ function follow(runId) {
       if (note && page.dataset.wasLive) note.hidden = false;
     }
   });
-  on("sim", showSim);
+  on("sim", noteSim);
   on("kernel", showKernel);
   for (const type of ["log", "file", "step-timeline"]) {
     on(type, (detail) => document.dispatchEvent(new CustomEvent(`cascade:${type}`, { detail })));
