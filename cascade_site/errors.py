@@ -89,7 +89,9 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | Non
         return _validation(exc)
     if isinstance(exc, OSError) and exc.errno in (errno.ENOSPC, errno.EDQUOT):
         logger.error("The disk is full: %s", exc)
-        exc = StorageFull("The server's disk is full and nothing was stored; free some space there, then send it again.")
+        exc = StorageFull(
+            "The server's disk is full and nothing was stored; free some space there, then send it again."
+        )
     if isinstance(exc, RequestDataTooBig):
         exc = TooLarge("The body is over this route's limit.")
     if isinstance(exc, NotAuthenticated):
@@ -136,7 +138,9 @@ def _page(request: HttpRequest, code: int, title: str, text: str) -> HttpRespons
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     if is_api(request):
         return unknown_api_path(request)
-    return _page(request, 404, "Nothing here", "There is no page at this address. It may have been mistyped or removed.")
+    return _page(
+        request, 404, "Nothing here", "There is no page at this address. It may have been mistyped or removed."
+    )
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

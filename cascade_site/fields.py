@@ -8,7 +8,8 @@ from django.db import models
 class UnsignedField(models.CharField):
     """A whole number from 0 to 2**64 - 1, exact on every database; it has no order there.
 
-    CUDA stream ids may be 64-bit pointers. No integer column is unsigned, and SQLite keeps a decimal that large as a float.
+    CUDA stream ids may be 64-bit pointers. No integer column is unsigned, and SQLite keeps a decimal that large as a
+    float.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

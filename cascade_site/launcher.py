@@ -70,7 +70,8 @@ class Launcher:
         kill_descendants()
 
     def _start(self, service: Service) -> None:
-        # In a session of its own: Ctrl-C in the terminal reaches this process alone, which then ends the others in order.
+        # In a session of its own: Ctrl-C in the terminal reaches this process alone, which then ends the others in
+        # order.
         service.process = subprocess.Popen(
             leashed(service.argv, signal.SIGTERM),
             env=dict(self._environment),

@@ -60,7 +60,7 @@ def measure_body(request: HttpRequest) -> None:
     """
     if request.META.get("CONTENT_LENGTH") or not isinstance(request, ASGIRequest):
         return
-    body = request._stream  # type: ignore[attr-defined]
+    body = request._stream
     body.seek(0, io.SEEK_END)
     request.META["CONTENT_LENGTH"] = str(body.tell())
     body.seek(0)

@@ -43,7 +43,7 @@ def open_stream(name: str, start: int = 0, end: int | None = None) -> IO[bytes]:
     if s3 is None:
         file = default_storage.open(name, "rb")
         file.seek(start)
-        return file  # type: ignore[return-value]
+        return file
     client, bucket, key = s3
     if start == 0 and end is None:
         body: IO[bytes] = client.get_object(Bucket=bucket, Key=key)["Body"]

@@ -28,9 +28,12 @@ class Blocks:
         self._blocks = blocks
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        pull = sync_to_async(next)
-        while (block := await pull(self._blocks, None)) is not None:
+        pull = sync_to_async(self._next)
+        while (block := await pull()) is not None:
             yield block
+
+    def _next(self) -> bytes | None:
+        return next(self._blocks, None)
 
     def close(self) -> None:
         self._blocks.close()

@@ -7,14 +7,14 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
-from cascade_site.docs import ApiDocument
+from cascade_site import docs
 from cascade_site.errors import unknown_api_path
 from cascade_site.views import HealthViewSet
 from runs.api import RunViewSet
 from sims.api import GpuConfigViewSet, SimFileViewSet, SimViewSet
 from traces.api import TraceViewSet
 
-api_urls: list[URLPattern | URLResolver] = [
+api_urls: list[URLPattern] = [
     path("health", HealthViewSet.as_view({"get": "show"})),
     path("traces", TraceViewSet.as_view({"get": "list", "post": "create"})),
     path("traces/<str:trace_id>", TraceViewSet.as_view({"get": "retrieve", "patch": "partial_update"})),
@@ -40,7 +40,8 @@ api_urls: list[URLPattern | URLResolver] = [
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/", include(api_urls)),
     re_path(r"^api(/.*)?$", csrf_exempt(unknown_api_path)),
-    path("docs/openapi.json", ApiDocument.as_view()),
+    path("docs/openapi.json", docs.ApiDocument.as_view()),
+    path("docs/api", docs.api),
     path("admin/", admin.site.urls),
     path("", include("cascade_site.page_urls")),
 ]

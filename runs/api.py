@@ -173,7 +173,7 @@ def _launch(body: dict[str, Any], sent: dict[str, Any], key: str | None) -> tupl
 
 
 def _launch_request(body: dict[str, Any]) -> LaunchRequest:
-    shorthand = {name: body[name] for name in ("exact", "l2") if name in body}
+    shorthand: dict[str, Any] = {name: body[name] for name in ("exact", "l2") if name in body}
     return LaunchRequest(
         gpu_configs=body["gpu_configs"],
         simulator=body["simulator"],

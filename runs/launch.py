@@ -1,4 +1,4 @@
-"""Launching a run: checks what was asked for, makes the run and its sims in one transaction, then hands them to workers."""
+"""Launching a run: checks what was asked for, makes the run and its sims in one transaction, hands them to workers."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -159,9 +159,7 @@ def _simulator(wanted: str, variant: Variant) -> str:
         raise LaunchError("simulator", str(error)) from None
 
 
-def _sim(
-    run: Run, position: int, variant: Variant, simulator: str, request: LaunchRequest, indices: list[int]
-) -> Sim:
+def _sim(run: Run, position: int, variant: Variant, simulator: str, request: LaunchRequest, indices: list[int]) -> Sim:
     return Sim(
         run=run,
         position=position,

@@ -1,16 +1,11 @@
 """Runs: one trace on a set of GPU configs. A run's state follows from its sims."""
 
-from typing import TYPE_CHECKING, Any
-
 from django.db import models, transaction
 from django.db.models import Prefetch
 from django.utils import timezone
 
 from cascade_site import ids
 from traces.models import Trace
-
-if TYPE_CHECKING:
-    from sims.models import Sim
 
 
 class RunStatus(models.TextChoices):
@@ -61,9 +56,6 @@ class Run(models.Model):
 
     objects = RunQuerySet.as_manager()
 
-    if TYPE_CHECKING:
-        sims: "models.Manager[Sim]"
-
     class Meta:
         ordering = ["-created_at", "-id"]
 
@@ -93,7 +85,7 @@ class Run(models.Model):
         time in two processes, see each other: without it both would read the other as still running.
         """
         run = Run.objects.select_for_update().get(pk=self.pk)
-        sims: list[dict[str, Any]] = list(run.sims.values("status", "started_at"))
+        sims = list(run.sims.values("status", "started_at"))
         status = status_from([sim["status"] for sim in sims])
         ended_now = status in ENDED and run.status not in ENDED
         started = [sim["started_at"] for sim in sims if sim["started_at"]]

@@ -1,4 +1,4 @@
-"""What a run found: the bodies of its read-only routes. Each takes a number of queries that does not grow with the run."""
+"""What a run found: the bodies of its read-only routes. Each takes the same few queries, however large the run."""
 
 from collections.abc import Generator, Iterator
 from dataclasses import replace
@@ -35,8 +35,8 @@ def real_kernels(trace_id: str) -> list[RealKernel]:
     found = TraceKernel.objects.filter(trace_id=trace_id).order_by("index")
     rows = found.values_list("index", "name", "grid", "block", "stream", "real_ns", "start_ns", "step", "phase")
     return [
-        RealKernel(index, name, tuple(grid), tuple(block), int(stream), *rest)
-        for index, name, grid, block, stream, *rest in rows.iterator(chunk_size=2000)
+        RealKernel(index, name, tuple(grid), tuple(block), stream, real_ns, start_ns, step, phase)
+        for index, name, grid, block, stream, real_ns, start_ns, step, phase in rows.iterator(chunk_size=2000)
     ]
 
 
@@ -44,11 +44,8 @@ def simulated_runs(sims: list[Sim]) -> list[SimulatedRun]:
     """Each sim's launches, in one query, in the order of the sims."""
     kernels: dict[str, list[SimulatedKernel]] = {sim.id: [] for sim in sims}
     found = SimKernel.objects.filter(sim__in=sims).order_by("sim_id", "index").values_list("sim_id", *_SIMULATED_FIELDS)
-    for sim_id, index, name, cycles, ns, launch_cycles, *rest, stream, source in found.iterator(chunk_size=2000):
-        place = int(stream) if stream is not None else 0
-        kernels[sim_id].append(
-            SimulatedKernel(index, name, cycles, ns, launch_cycles or 0, *rest, stream=place, source=source)
-        )
+    for sim_id, *values in found.iterator(chunk_size=2000):
+        kernels[sim_id].append(SimulatedKernel(*values))
     return [SimulatedRun(sim.gpu_config, sim.id, sim.core_clock_mhz, kernels[sim.id]) for sim in sims]
 
 
@@ -118,14 +115,16 @@ def perfetto_of(run: Run) -> Generator[bytes, None, None]:
     starts_ns = {posted["sim_id"]: predicted_starts_ns(posted["timeline"]) for posted in step_timelines_of(run)}
     for simulated in simulated_runs(sims_of(run)):
         # The trace knows the streams; a log may have lost them.
-        kernels = [replace(kernel, stream=streams.get(kernel.index, kernel.stream)) for kernel in simulated.kernels]
+        kernels = [
+            replace(kernel, stream=streams.get(kernel.index, kernel.stream or 0)) for kernel in simulated.kernels
+        ]
         starts = starts_ns.get(simulated.sim_id)
         processes.append(perfetto.simulated_process(simulated.gpu_config, kernels, starts, steps))
     yield from perfetto.chrome_trace(processes)
 
 
 def predicted_starts_ns(timeline: dict[str, Any]) -> dict[int, float]:
-    """Predicted start by trace kernel of a step timeline, where it has some. Anyone may have posted it: nothing is sure."""
+    """Predicted start by trace kernel, where a timeline has some. Anyone may have posted it: nothing is sure."""
     starts: dict[int, float] = {}
     for step in _objects(timeline.get("steps")):
         for kernel in _objects(step.get("kernels")):

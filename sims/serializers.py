@@ -1,4 +1,4 @@
-"""The API's bodies for sims, as the contract has them. They read attributes only: events use them inside models' methods."""
+"""The API's bodies for sims, as the contract has them. They only read attributes: models make events of them."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ class SimKernelSerializer(serializers.Serializer[Any]):
     l1_hit_rate = serializers.FloatField(allow_null=True)
     l2_hit_rate = serializers.FloatField(allow_null=True)
     dram_bytes = serializers.IntegerField(allow_null=True)
-    source = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment] # a field of that name, not where one comes from
 
 
 class SimFileSerializer(serializers.Serializer[Any]):
@@ -121,6 +121,6 @@ class GpuConfigSerializer(serializers.Serializer[Any]):
     memory_bandwidth_gbs = serializers.FloatField()
     l2_bytes = serializers.IntegerField()
     simulators = serializers.ListField(child=serializers.CharField())
-    source = serializers.CharField(allow_blank=True)
+    source = serializers.CharField(allow_blank=True)  # type: ignore[assignment] # as above
     origin = serializers.CharField()
     warnings = serializers.ListField(child=serializers.CharField())

@@ -155,9 +155,9 @@ class _Supervision:
                 selector.register(self._lifeline, selectors.EVENT_READ)
             while not words.at_end:
                 ready = {key.fd for key, _ in selector.select(LOOK_S)}
-                if self._lifeline in ready:
+                if self._lifeline is not None and self._lifeline in ready:
                     self._say(LEAVE)
-                    selector.unregister(self._lifeline)  # type: ignore[arg-type]
+                    selector.unregister(self._lifeline)
                 for word in words.read():
                     self._hear(word)
                 if not ready:

@@ -32,7 +32,7 @@ def totals(sim: "Sim") -> Totals:
     real, simulated = 0, 0.0
     for index, simulated_ns in sim.kernels.values_list("index", "simulated_ns"):
         if index in real_by_index and simulated_ns is not None:
-            real += real_by_index[index]
+            real += real_by_index[index] or 0
             simulated += simulated_ns
     cycles, instructions = summed["cycles"], summed["instructions"]
     return Totals(

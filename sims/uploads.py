@@ -1,7 +1,7 @@
 """Output files: streamed into storage under a key of their own, then made visible by one commit.
 
-A key is never written twice. Whoever dies between the two steps leaves an object that no row points to, which the sweeper
-removes; whoever reads while a file is replaced goes on reading the old object.
+A key is never written twice. Whoever dies between the two steps leaves an object that no row points to, which the
+sweeper removes; whoever reads while a file is replaced goes on reading the old object.
 """
 
 import base64
@@ -134,7 +134,7 @@ def _refuse_superseded(sim: Sim, attempt: int | None) -> None:
 
 
 def prune_files(sim: Sim) -> int:
-    """Remove an ended sim's output files to free their space; how many. Rows go first, then the objects they pointed to."""
+    """Remove an ended sim's output files to free their space; how many. Rows go first, then their objects."""
     with transaction.atomic():
         sim = sim.lock()
         if not sim.has_ended:

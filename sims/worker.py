@@ -1,14 +1,15 @@
 """What a Celery worker does besides its tasks: looks for lost sims, and lets running tasks know when it ends.
 
-Celery's own shutdown waits for running tasks, which here may take hours. So every pool process holds the reading end of a
-pipe whose only writing end is the worker's: it reads as ended when the worker closes it, and also when the worker is killed.
+Celery's own shutdown waits for running tasks, which here may take hours. So every pool process holds the reading end
+of a pipe whose only writing end is the worker's: it reads as ended when the worker closes it, and also when the
+worker is killed.
 """
 
 import os
 import warnings
 from typing import Any
 
-from celery.platforms import SecurityWarning
+from celery.exceptions import SecurityWarning
 from celery.signals import worker_init, worker_process_init, worker_ready, worker_shutting_down
 
 # What it warns of, a message that runs code in a worker of root, cannot come: messages are JSON.

@@ -1,7 +1,7 @@
 """The routes of traces."""
 
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from django.core.files.uploadedfile import UploadedFile
 from drf_spectacular.utils import extend_schema
@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from cascade_site.api import ApiViewSet
 from cascade_site.errors import Conflict, Unprocessable, no_such
-from cascade_site.serializing import TRACE_ID
+from cascade_site.serializing import TRACE_ID, clean_key
 from traces.ingest import IngestError, TraceExistsError, ingest_upload
 from traces.models import Trace, TraceStatus
 from traces.real_times import set_times
@@ -61,8 +61,9 @@ class TraceViewSet(ApiViewSet):
         responses={201: TraceSerializer},
     )
     def create(self, request: Request) -> Response:
-        upload = _only_file(request, "file", also=("name",))
-        name = request.data.get("name")
+        form = _form(request, ("file", "name"))
+        upload = _file(form, "file")
+        name = form.get("name")
         try:
             trace = ingest_upload(upload, str(name) if name else None)
         except TraceExistsError as error:
@@ -85,10 +86,9 @@ class TraceViewSet(ApiViewSet):
     )
     def partial_update(self, request: Request, trace_id: str) -> Response:
         trace = find_trace(trace_id)
-        upload = _only_file(request, "times", also=("alignment",))
-        alignment = request.data.get("alignment")
-        if alignment is not None and not isinstance(alignment, UploadedFile):
-            raise Unprocessable("Must be a file.", field="alignment")
+        form = _form(request, ("times", "alignment"))
+        upload = _file(form, "times")
+        alignment = _file(form, "alignment") if "alignment" in form else None
         if trace.status != TraceStatus.READY:
             raise Conflict(f"Trace '{trace.id}' is not ready; times can be set when it is.")
         name = PurePosixPath(upload.name or "times").name
@@ -99,16 +99,21 @@ class TraceViewSet(ApiViewSet):
         return Response(TraceWithKernelsSerializer(find_trace(trace_id)).data)
 
 
-def _only_file(request: Request, field: str, also: tuple[str, ...]) -> UploadedFile:
-    """The form's file of that name. Raises 422 without one, and for fields that are not known."""
-    unknown = sorted(set(request.data) - {field, *also})
-    if unknown:
-        raise Unprocessable("This field is not known here.", field=unknown[0][:80])
-    upload = request.data.get(field)
+def _form(request: Request, fields: tuple[str, ...]) -> dict[str, Any]:
+    """The form's fields and files by name. Raises 422 for a field that is not known."""
+    form = dict(request.data.items())  # type: ignore[union-attr]
+    for name in sorted(set(form) - set(fields)):
+        raise Unprocessable("This field is not known here.", field=clean_key(name))
+    return form
+
+
+def _file(form: dict[str, Any], field: str) -> UploadedFile:
+    """The form's file of that name. Raises 422 without one."""
+    upload = form.get(field)
     if not isinstance(upload, UploadedFile):
         raise Unprocessable("Attach a file under this name.", field=field)
     return upload
 
 
-def _stream(upload: UploadedFile) -> Any:
-    return upload.file
+def _stream(upload: UploadedFile) -> BinaryIO:
+    return cast(BinaryIO, upload.file)

@@ -1,7 +1,8 @@
 """A trace comes in: a run directory or a bare Accel-Sim trace, as a folder, an archive, or a place in storage.
 
 A trace is understood (from its list and headers alone) before the first byte of it is stored, so that what is refused
-leaves nothing behind. Its row then says ``uploading`` while the files are copied, and ``ready`` or ``failed`` at the end.
+leaves nothing behind. Its row then says ``uploading`` while the files are copied, and ``ready`` or ``failed`` at the
+end.
 """
 
 import re
@@ -52,7 +53,7 @@ class Wishes:
 
 
 def ingest_folder(folder: Path, wishes: Wishes, *, in_place: bool = False) -> Trace:
-    """Take a folder: copied into storage, or with ``in_place`` read from where it is for ever. Raises :class:`IngestError`."""
+    """Take a folder: copied into storage, or with ``in_place`` read where it is. Raises :class:`IngestError`."""
     with _clear_errors():
         found = read_run_directory(FolderSource(folder))
     trace_id = _trace_id(wishes.name, found, folder.resolve().name)
@@ -96,7 +97,7 @@ def ingest_upload(upload: Any, name: str | None) -> Trace:
 
 
 def ingest_stored(folder_name: str) -> Trace:
-    """Index a run directory that lies in storage under ``traces/`` already; one that is broken becomes a failed trace."""
+    """Index a run directory that lies in storage under ``traces/``; one that is broken becomes a failed trace."""
     prefix = f"{STORAGE_FOLDER}/{folder_name}"
     trace = _claim(folder_name, replace=False)
     try:

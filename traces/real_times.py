@@ -1,4 +1,4 @@
-"""Real kernel times onto a trace: read by ``traces.times``, paired by ``traces.matching``, kept with how they were paired."""
+"""Real kernel times onto a trace: read by ``traces.times``, paired by ``traces.matching``, kept with their story."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -35,7 +35,8 @@ def _real_times(matching: Matching, launches: Sequence[Launch]) -> dict[int, Rea
     times = {}
     for index, real_ns in matching.real_ns(launches).items():
         first = launches[matching.launches_of[index][0]]
-        times[index] = RealTime(_whole_ns(real_ns), _whole_ns(first.start_ns), first.step, (first.phase or "")[:100] or None)
+        phase = first.phase[:100] if first.phase else None
+        times[index] = RealTime(_whole_ns(real_ns), _whole_ns(first.start_ns), first.step, phase)
     return times
 
 

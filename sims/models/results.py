@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from django.db import models
 from django.utils import timezone
 
-from sims.limiters import Spent, cycles_by_place
 from cascade_site.fields import UnsignedField
+from sims.limiters import Spent, cycles_by_place
 from sims.models.sim import Sim
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class SimKernel(models.Model):
 
 
 class SimFile(models.Model):
-    """An output file of a sim. The row appears only when its bytes are in storage under ``key`` and match ``sha256``."""
+    """An output file of a sim. The row appears only when its bytes are in storage under ``key``, with ``sha256``."""
 
     sim = models.ForeignKey(Sim, on_delete=models.CASCADE, related_name="files")
     name = models.CharField(max_length=200)

@@ -2,14 +2,15 @@
 
     queued -> starting -> running -> finished | failed | cancelled
 
-Every change is a method that takes the row lock, checks the state it finds there, writes, and publishes its event in the
-same transaction. Ended states are final. ``attempt`` is the fencing token: it rises when a sim is queued again, and whoever
-writes under an older one is told to stop and changes nothing.
+Every change is a method that takes the row lock, checks the state it finds there, writes, and publishes its event in
+the same transaction. Ended states are final. ``attempt`` is the fencing token: it rises when a sim is queued again, and
+whoever writes under an older one is told to stop and changes nothing.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import models, transaction
@@ -18,9 +19,6 @@ from django.utils import timezone
 
 from cascade_site import ids
 from runs.models import Run
-
-if TYPE_CHECKING:
-    from sims.models.results import SimFile, SimKernel
 
 
 class SimStatus(models.TextChoices):
@@ -35,6 +33,19 @@ class SimStatus(models.TextChoices):
 ENDED = frozenset({SimStatus.FINISHED, SimStatus.FAILED, SimStatus.CANCELLED})
 STARTED = frozenset({SimStatus.STARTING, SimStatus.RUNNING})
 _ORDER = {SimStatus.QUEUED: 0, SimStatus.STARTING: 1, SimStatus.RUNNING: 2}
+
+# What a heartbeat on the way writes: not the config, which is most of a row.
+_ADVANCED_FIELDS = [
+    "status",
+    "kernels_done",
+    "kernels_total",
+    "worker",
+    "detail",
+    "progress",
+    "started_at",
+    "heartbeat_at",
+    "lease_expires_at",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +155,6 @@ class Sim(models.Model):
 
     objects = SimQuerySet.as_manager()
 
-    if TYPE_CHECKING:
-        kernels: "models.Manager[SimKernel]"
-        files: "models.Manager[SimFile]"
-
     class Meta:
         ordering = ["run", "position"]
 
@@ -178,15 +185,19 @@ class Sim(models.Model):
     def changed(self) -> None:
         """Publish this sim's new state, and the run's if it ended with it. Call inside the change's transaction."""
         from runs.serializers import RunSerializer
-        from sims.serializers import SimSerializer
 
         run_ended = self.run.follow_sims()
-        events: list[tuple[str, object]] = [("sim", SimSerializer(self).data)]
+        events = [self._as_event()]
         if run_ended:
             events.append(("run", RunSerializer(Run.objects.with_sims().get(pk=self.run_id)).data))
         self.publish(events)
 
-    def publish(self, events: list[tuple[str, object]]) -> None:
+    def _as_event(self) -> tuple[str, object]:
+        from sims.serializers import SimSerializer
+
+        return "sim", SimSerializer(self).data
+
+    def publish(self, events: Sequence[tuple[str, object]]) -> None:
         from runs.events import publish
 
         publish(self.run_id, events)
@@ -213,15 +224,18 @@ class Sim(models.Model):
 
     def _advance(self, report: Report) -> None:
         now = timezone.now()
-        before = self._reported()
+        before, status_before = self._reported(), self.status
         if _ORDER[SimStatus(report.state)] > _ORDER[SimStatus(self.status)]:
             self.status = report.state
         self.started_at = self.started_at or now
         self.heartbeat_at = now
         self._note(report)
-        self.save()
-        if before != self._reported():
+        self.save(update_fields=_ADVANCED_FIELDS)
+        if self.status != status_before:
             self.changed()
+        elif before != self._reported():
+            # Most heartbeats only count on: nothing in them moves the run, so its row stays unlocked.
+            self.publish([self._as_event()])
 
     def _reported(self) -> tuple[object, ...]:
         """What a heartbeat can change that clients want to hear of."""
@@ -235,7 +249,7 @@ class Sim(models.Model):
         if report.worker is not None:
             self.worker = report.worker
         if report.detail is not None:
-            self.detail = report.detail
+            self.detail = report.detail or None
         if report.progress:
             self.progress = report.progress
 
@@ -313,7 +327,7 @@ class Sim(models.Model):
             return True
 
     def _give_up(self, why: str) -> bool:
-        """Queue the next attempt, or end the sim where it was cancelled or has had its attempts. ``why``: no full stop."""
+        """Queue the next attempt, or end a sim that was cancelled or has had its attempts. ``why``: no full stop."""
         if self.stop_requested:
             self._end(Report(SimStatus.CANCELLED, detail=f"{why}; the sim had been cancelled."))
             return False

@@ -5,6 +5,7 @@ import tarfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from traces.sample import SAMPLE_RUN_DIRECTORY
 
@@ -15,7 +16,7 @@ def sample_files() -> dict[str, bytes]:
     return {path.relative_to(SAMPLE_RUN_DIRECTORY).as_posix(): path.read_bytes() for path in files}
 
 
-def tar_of(files: Mapping[str, bytes], mode: str = "w:gz") -> bytes:
+def tar_of(files: Mapping[str, bytes], mode: Any = "w:gz") -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode=mode) as archive:
         for name, data in files.items():

@@ -143,9 +143,7 @@ def test_it_refuses_a_form_that_cannot_be_read(api: Client) -> None:
     assert answer.status_code in (400, 422)
 
 
-def test_a_disk_that_is_full_leaves_a_failed_trace_that_says_so(
-    api: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_is_full_leaves_a_failed_trace_that_says_so(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(name: str, stream: Any) -> str:
         raise OSError(28, "No space left on device")
 

@@ -1,5 +1,6 @@
 """Two runners, a network that repeats and reorders: what is stored is always a prefix of the truth."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -25,12 +26,17 @@ def shared_sim(db: Any, settings: Any) -> Sim:
     return launch(trace, LaunchRequest(["SM86_RTX3070"], simulator="replay")).sims.get()
 
 
+def another(sim: Sim, attempt: int = 1) -> Sim:
+    """A fresh sim of the same run."""
+    return Sim.objects.create(run=sim.run, gpu_config="x", config=sim.config, simulator="replay", attempt=attempt)
+
+
 @settings(max_examples=examples(50, 10_000), deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(sends=st.lists(st.tuples(SPAN, st.booleans(), st.booleans()), max_size=15))
 def test_the_stored_log_is_a_prefix_of_the_truth(
     shared_sim: Sim, sends: list[tuple[tuple[int, int], bool, bool]]
 ) -> None:
-    sim = Sim.objects.create(run=shared_sim.run, gpu_config="x", config=shared_sim.config, simulator="replay", attempt=2)
+    sim = another(shared_sim, attempt=2)
     for (offset, size), is_stale, compacts in sends:
         before = Sim.objects.get(pk=sim.pk).log_bytes
         data = TRUTH[offset : offset + size]
@@ -51,9 +57,9 @@ def test_the_stored_log_is_a_prefix_of_the_truth(
 @settings(max_examples=examples(20, 1000), deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(cuts=st.lists(st.integers(1, len(TRUTH) - 1), max_size=8), span=SPAN)
 def test_any_range_of_a_log_is_read_across_its_pieces(shared_sim: Sim, cuts: list[int], span: tuple[int, int]) -> None:
-    sim = Sim.objects.create(run=shared_sim.run, gpu_config="x", config=shared_sim.config, simulator="replay")
+    sim = another(shared_sim)
     edges = sorted({0, *cuts, len(TRUTH)})
-    for number, (start, end) in enumerate(zip(edges, edges[1:], strict=False)):
+    for number, (start, end) in enumerate(pairwise(edges)):
         append_log(sim, TRUTH[start:end], None, None)
         if number == 2:
             compact_log(Sim.objects.get(pk=sim.pk))

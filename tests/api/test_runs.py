@@ -214,9 +214,7 @@ def test_reading_takes_as_many_queries_for_many_kernels_as_for_few(
         body_of(api.get(f"/api/runs/{run.id}{view}"))
 
 
-def test_the_list_of_runs_takes_two_queries(
-    api: Client, post: Post, run: Run, django_assert_num_queries: Any
-) -> None:
+def test_the_list_of_runs_takes_two_queries(api: Client, post: Post, run: Run, django_assert_num_queries: Any) -> None:
     post("/api/runs", LAUNCH)
     with django_assert_num_queries(2):
         api.get("/api/runs")

@@ -8,7 +8,14 @@ from django.conf import settings as django_settings
 from django.test import Client
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from runs.launch import LaunchRequest, launch
 from runs.models import Run, status_from
@@ -25,8 +32,8 @@ LEGAL = {
     **{state: {state} for state in ENDED},
 }
 SEQUENCES = settings(
-    max_examples=examples(10, 5000),
-    stateful_step_count=20,
+    max_examples=examples(8, 5000),
+    stateful_step_count=15,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     database=None,

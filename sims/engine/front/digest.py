@@ -1,8 +1,8 @@
 """The signature of a kernel's work: equal for launches that differ only in where their buffers lie.
 
-Weights and caches of a model's layers are different buffers, but the layers do the same. So absolute addresses do not enter;
-what does: every instruction and its operands in order, the shape of each memory access within the warp, how the accesses of
-one instruction move from warp to warp, their place in a line, and which instructions touch near-by memory.
+Weights and caches of a model's layers are different buffers, but the layers do the same. So absolute addresses do not
+enter; what does: every instruction and its operands in order, the shape of each memory access within the warp, how the
+accesses of one instruction move from warp to warp, their place in a line, and which instructions touch near-by memory.
 """
 
 import hashlib
@@ -72,7 +72,7 @@ def hash_chunk(
 
 @compiled
 def movement(last_address: Any, static: Any, first: Any) -> Any:
-    """How far an instruction has moved; on its first access its place in a line, or its distance to a near-by other one."""
+    """How far an instruction moved; at its first access its place in a line, or its distance to one near by."""
     if last_address[static] != _NEVER:
         return first - last_address[static]
     for other in range(len(last_address)):

@@ -8,9 +8,17 @@ BANDWIDTH_BOUND = 0.7
 UNIT_BOUND = 0.7
 """From this share of a unit's time on, the unit is the limit."""
 
-_UNITS = {"tensor": "tensor cores", "gmma": "tensor cores (warpgroup MMA)", "fp64": "FP64 units", "sfu": "special function units",
-          "fp32": "FP32 units", "int": "integer units", "branch": "branch units", "texture": "texture units",
-          "uniform": "uniform datapath"}  # fmt: skip
+_UNITS = {
+    "tensor": "tensor cores",
+    "gmma": "tensor cores (warpgroup MMA)",
+    "fp64": "FP64 units",
+    "sfu": "special function units",
+    "fp32": "FP32 units",
+    "int": "integer units",
+    "branch": "branch units",
+    "texture": "texture units",
+    "uniform": "uniform datapath",
+}
 _CAUSES = {
     "fetch": "instruction fetch",
     "dependency": "latency of dependent instructions",

@@ -1,7 +1,8 @@
 """The log of a simulation: Accel-Sim's own format for everything both know, so that one parser serves both.
 
-Lines come in Accel-Sim's order and classes: ``gpu_sim_*`` and ``L2_BW`` are a kernel's own, all other counters grow over the
-run (cache breakdowns per stream). What Accel-Sim does not tell follows as ``cascade_*``, always of the one kernel.
+Lines come in Accel-Sim's order and classes: ``gpu_sim_*`` and ``L2_BW`` are a kernel's own, all other counters grow
+over the run (cache breakdowns per stream). What Accel-Sim does not tell follows as ``cascade_*``, always of the one
+kernel.
 """
 
 from collections import defaultdict
@@ -19,10 +20,18 @@ _HIT_OUTCOMES = ("HIT", "HIT_RESERVED", "MISS", "SECTOR_MISS")
 
 # Plain counters in the order of Accel-Sim's block, after the L1's totals and after the L2's.
 _CORE_COUNTERS = (
-    "gpgpu_n_tot_thrd_icount", "gpgpu_n_tot_w_icount", "gpgpu_n_mem_read_local", "gpgpu_n_mem_write_local",
-    "gpgpu_n_mem_read_global", "gpgpu_n_mem_write_global", "gpgpu_n_load_insn", "gpgpu_n_store_insn", "gpgpu_n_shmem_insn",
-    "gpgpu_n_shmem_bkconflict", "gpgpu_n_l1cache_bkconflict",
-)  # fmt: skip
+    "gpgpu_n_tot_thrd_icount",
+    "gpgpu_n_tot_w_icount",
+    "gpgpu_n_mem_read_local",
+    "gpgpu_n_mem_write_local",
+    "gpgpu_n_mem_read_global",
+    "gpgpu_n_mem_write_global",
+    "gpgpu_n_load_insn",
+    "gpgpu_n_store_insn",
+    "gpgpu_n_shmem_insn",
+    "gpgpu_n_shmem_bkconflict",
+    "gpgpu_n_l1cache_bkconflict",
+)
 _DRAM_COUNTERS = ("total dram reads", "total dram writes", "n_act", "n_pre", "n_rd", "n_wr_bk")
 _INTERCONNECT_COUNTERS = ("icnt_total_pkts_mem_to_simt", "icnt_total_pkts_simt_to_mem")
 _TOTALS = ("accesses", "misses", "pending_hits", "reservation_fails")

@@ -1,4 +1,4 @@
-"""The switches of a simulation: what the L2 holds at a kernel's start, which shortcuts may be taken, how much of the machine."""
+"""The switches of a simulation: what the L2 holds at a kernel's start, which shortcuts to take, how many threads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -14,7 +14,7 @@ class OptionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """All switches. The shortcuts are on where their measured added error is below 1 %; ``exact()`` turns them all off."""
+    """All switches. Shortcuts are on where their measured added error is below 1 %; ``exact()`` turns them all off."""
 
     l2: str = "chain"
     """``chain``: a kernel finds what the ones before it left; ``cold``: nothing; ``warm``: its own data."""

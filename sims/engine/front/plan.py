@@ -47,7 +47,9 @@ def find_list(trace: Path) -> Path:
         for name in LIST_NAMES:
             found = sorted(trace.glob("*/" * depth + name))
             if len(found) > 1:
-                raise TraceError(f"holds several traces ({found[0].parent}, {found[1].parent}, ...): name one.", str(trace))
+                raise TraceError(
+                    f"holds several traces ({found[0].parent}, {found[1].parent}, ...): name one.", str(trace)
+                )
             if found:
                 return found[0]
     raise TraceError("holds no kernelslist.g: this is not the folder of an Accel-Sim trace.", str(trace))

@@ -12,6 +12,7 @@ from sims.engine.decode.statics import StaticTable
 from sims.engine.front.digest import Digest
 from sims.engine.program import CtaChunk, KernelShape
 
+_ARRAYS = ("warp_start", "warp_length", "static_ids", "operands", "sector_addresses", "sector_masks")
 KEEP_BYTES = 256 << 20
 """Chunks of a kernel kept in memory; a larger kernel is decoded again when it is run."""
 
@@ -72,9 +73,4 @@ def prepare(
 
 def bytes_of(chunk: CtaChunk) -> int:
     """Memory of a chunk's arrays."""
-    arrays = (
-        chunk.warp_start, chunk.warp_length, chunk.static_ids, chunk.operands, chunk.sector_addresses, chunk.sector_masks
-    )  # fmt: skip
-    return sum(array.nbytes for array in arrays)
-
-
+    return sum(value.nbytes for value in (getattr(chunk, name) for name in _ARRAYS))

@@ -66,9 +66,21 @@ class KernelReport:
     def to_dict(self) -> dict[str, Any]:
         """As the service's API and ``simulate --json`` show it."""
         names = (
-            "index", "name", "cycles", "launch_cycles", "instructions", "ipc", "simulated_ns", "occupancy", "l1_hit_rate",
-            "l2_hit_rate", "dram_bytes", "source", "warp_instructions", "stats",
-        )  # fmt: skip
+            "index",
+            "name",
+            "cycles",
+            "launch_cycles",
+            "instructions",
+            "ipc",
+            "simulated_ns",
+            "occupancy",
+            "l1_hit_rate",
+            "l2_hit_rate",
+            "dram_bytes",
+            "source",
+            "warp_instructions",
+            "stats",
+        )
         return {"launch_uid": self.uid} | {name: getattr(self, name) for name in names}
 
 

@@ -1,9 +1,8 @@
-"""Runs a trace on one GPU: the list's commands in order, kernel after kernel, with the shortcuts that are switched on."""
+"""Runs a trace on one GPU: the list's commands in order, kernel after kernel, with the shortcuts asked for."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from sims.engine.decode import open_program
 from sims.engine.decode.statics import StaticTable

@@ -17,7 +17,7 @@ from traces.times import TimesError, TimesReport, read_times
 
 
 class Command(BaseCommand):
-    help = "Ingest a run directory or a bare Accel-Sim trace: a folder, or a .tar, .tar.gz, .tar.xz, .tar.zst or .zip of one."
+    help = "Ingest a run directory or a bare Accel-Sim trace: a folder, or a .tar, .tar.gz, .tar.xz, .tar.zst or .zip."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("path", metavar="PATH", type=Path, help="the folder or archive")

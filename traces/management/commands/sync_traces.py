@@ -12,7 +12,7 @@ from traces.models import TraceStatus
 
 
 class Command(BaseCommand):
-    help = "Index the run directories under traces/ in storage that the database does not know, and look again at failed ones."
+    help = "Index the run directories under traces/ in storage that are not known yet, and look again at failed ones."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print what was found as JSON")
