@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from sims.runner.assignment import TracePlace
-from traces.accelsim import open_file, parse_kernelslist
+from traces.accelsim import open_file, parse_kernelslist, stored_names
 
 COPY_BLOCK_BYTES = 1024 * 1024
 
@@ -36,10 +36,19 @@ def trace_folder(place: TracePlace, kernel_indices: list[int]) -> Path:
     chosen = set(kernel_indices) or set(range(1, len(launches) + 1))
     beside = PurePosixPath(place.list_name).parent
     for name in dict.fromkeys(launch.file.name for number, launch in enumerate(launches, 1) if number in chosen):
-        _fetch(place.prefix, str(beside / name), cache)
+        _fetch_kernel(place.prefix, beside, name, cache)
     # The cache is swept by when a trace was last used.
     os.utime(cache)
     return cache
+
+
+def _fetch_kernel(prefix: str, beside: PurePosixPath, listed: str, cache: Path) -> None:
+    """A listed kernel file, under the name it is stored by: it may have been compressed after the list was written."""
+    for name in stored_names(listed):
+        with contextlib.suppress(FileNotFoundError):
+            _fetch(prefix, str(beside / name), cache)
+            return
+    raise FileNotFoundError(f"The trace has no {listed}: ingest it again.")
 
 
 def fetch_optional(place: TracePlace, name: str) -> Path | None:

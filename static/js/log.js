@@ -35,10 +35,11 @@ if (box) {
     if (busy || size <= end) return;
     busy = true;
     try {
-      const stay = !atBottom() || (follow && !follow.checked);
       const from = Math.max(end, size - MOST_SHOWN);
       const text = await range(from, size);
       if (text === null) return;
+      // Asked only now: the reader may have scrolled while the lines were on their way.
+      const stay = !atBottom() || (follow && !follow.checked);
       box.append(text);
       end = size;
       waiting += text.split("\n").length - 1;

@@ -87,7 +87,7 @@ class Digest:
     def __init__(self, shape: KernelShape) -> None:
         self._shape = (shape.name, shape.grid, shape.block, shape.shared_memory_bytes, shape.registers_per_thread)
         self._binary_version = shape.binary_version
-        self._state = np.uint64(0)
+        self._state = 0
         self._text_hash = np.zeros(0, np.uint64)
         self._form = np.zeros(0, np.int8)
         self._last_address = np.zeros(0, np.int64)
@@ -96,8 +96,10 @@ class Digest:
     def add(self, chunk: CtaChunk, statics: NDArray[np.void], opcodes: list[str]) -> None:
         """The next chunk, with the program's static records as they are now."""
         self._extend(statics, opcodes)
+        lengths = hashlib.blake2b(chunk.warp_length.tobytes(), digest_size=8).digest()
+        seed = np.uint64(self._state ^ int.from_bytes(lengths, "little"))
         self._state = hash_chunk(
-            self._state,
+            seed,
             self._text_hash,
             self._form,
             self._last_address,
@@ -106,12 +108,10 @@ class Digest:
             chunk.sector_addresses,
             chunk.sector_masks,
         )
-        lengths = hashlib.blake2b(chunk.warp_length.tobytes(), digest_size=8).digest()
-        self._state = mix(self._state, np.uint64(int.from_bytes(lengths, "little")))
 
     def signature(self) -> str:
         """The signature, once all chunks are in."""
-        text = f"{self._shape}|{self._binary_version}|{int(self._state):016x}"
+        text = f"{self._shape}|{self._binary_version}|{self._state:016x}"
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def _extend(self, statics: NDArray[np.void], opcodes: list[str]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from traces.accelsim import KernelCommand, MemcpyCommand, TraceError, parse_kernelslist
+from traces.accelsim import KernelCommand, MemcpyCommand, TraceError, kernel_path, parse_kernelslist
 
 LIST_NAMES = ("kernelslist.g", "kernelslist")
 SEARCH_DEPTH = 3
@@ -69,7 +69,8 @@ def read_plan(trace: Path, selected: Iterable[int] | None = None) -> Plan:
         index += 1
         if wanted is None or index in wanted:
             uid += 1
-            steps.append(Launch(index, uid, path.parent / command.file.name, _size(path.parent / command.file.name)))
+            file = _stored(path.parent, command.file.name)
+            steps.append(Launch(index, uid, file, _size(file)))
     return Plan(tuple(steps), listed.warnings)
 
 
@@ -77,6 +78,14 @@ def kernels_in(trace: Path) -> int:
     """How many kernels the list of a trace has."""
     path = find_list(trace)
     return len(parse_kernelslist(path.read_bytes(), path.name).kernels)
+
+
+def _stored(folder: Path, name: str) -> Path:
+    """The kernel's file, compressed or not. A missing one is told of when its turn comes, after finished kernels."""
+    try:
+        return kernel_path(folder, name)
+    except TraceError:
+        return folder / name
 
 
 def _size(path: Path) -> int:

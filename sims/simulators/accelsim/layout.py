@@ -5,7 +5,15 @@ import tempfile
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from traces.accelsim import KernelCommand, KernelsList, MemcpyCommand, TraceError, open_file, parse_kernelslist
+from traces.accelsim import (
+    KernelCommand,
+    KernelsList,
+    MemcpyCommand,
+    TraceError,
+    kernel_path,
+    open_file,
+    parse_kernelslist,
+)
 from traces.accelsim.files import MAGIC_BYTES, Compression, sniff_compression
 from traces.accelsim.kernelslist import Container, KernelFileName
 from traces.accelsim.tracez import TracezReader
@@ -29,7 +37,7 @@ def lay_out_trace(list_path: Path, kernel_indices: tuple[int, ...], folder: Path
             continue
         file = command.file
         if file.name not in names:
-            names[file.name] = _place(file, list_path.parent / file.name, folder)
+            names[file.name] = _place(file, kernel_path(list_path.parent, file.name), folder)
         lines.append(names[file.name])
     (folder / "kernelslist.g").write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
 
