@@ -339,7 +339,8 @@ def test_any_bytes_are_survived(data: bytes) -> None:
     [
         "gpu_sim_cycle = {}", "kernel_launch_uid = {}", "kernel_stream_id = {}", "cascade_same_as = {}", "bk0: {}a {}i",
         "Stall:{}", "traffic_breakdown[R] = 1 {{8:{},}}", "launching kernel name: f uid: {}", "dram[0]: {} {}",
-        "launching memcpy command : MemcpyHtoD,0x0,{}", "gpgpu_sim::update_stats() last_uid={}, sim cycle for this kernel is {}",
+        "launching memcpy command : MemcpyHtoD,0x0,{}",
+        "gpgpu_sim::update_stats() last_uid={}, x, sim cycle for this kernel is {}",
     ],
 )  # fmt: skip
 def test_a_number_of_any_length_is_survived(line: str) -> None:
