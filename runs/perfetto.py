@@ -17,6 +17,8 @@ from runs.perfetto_tracks import Counters, Lanes, Steps
 from runs.rows import RealKernel, SimulatedKernel
 
 _CHUNK_BYTES = 1 << 16
+# `json.dumps` with these would build an encoder for each of a million events.
+_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 _MIN_SLICE_NS = 1.0
 
 _Place = tuple[int, int, float]
@@ -142,7 +144,7 @@ def chrome_trace(processes: Sequence[Process]) -> Iterator[bytes]:
     separator = b"\n"
     for event in _events(processes):
         buffer += separator
-        buffer += json.dumps(event, allow_nan=False, separators=(",", ":")).encode()
+        buffer += _encode(event).encode()
         separator = b",\n"
         if len(buffer) >= _CHUNK_BYTES:
             yield bytes(buffer)
@@ -239,6 +241,8 @@ def _microseconds(time_ns: float) -> float:
 
 def clean(text: str) -> str:
     """The text without halves of surrogate pairs, which UTF-8 cannot carry; ``json`` escapes all the rest."""
+    if text.isascii():
+        return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
