@@ -13,6 +13,7 @@ django_application: Any = get_asgi_application()
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.urls import path, re_path  # noqa: E402
 
+from cascade_site.threads import KeptThreads  # noqa: E402
 from runs.stream.consumer import RunEvents  # noqa: E402
 
 application = ProtocolTypeRouter(
@@ -20,7 +21,7 @@ application = ProtocolTypeRouter(
         "http": URLRouter(
             [
                 path("api/runs/<str:run_id>/events", RunEvents.as_asgi()),
-                re_path(r"", django_application),
+                re_path(r"", KeptThreads(django_application)),
             ]
         )
     }

@@ -59,16 +59,16 @@ async def follow(port: int, run_id: str, measured: Measured) -> None:
 
 
 async def write_log(http: httpx.AsyncClient, sim_id: str, measured: Measured, seconds: float) -> int:
-    """Grow the log at a steady rate; how many chunks it took."""
-    text, started = "x" * 99 + "\n", time.monotonic()
-    count = int(seconds * EVENTS_PER_S)
-    for number in range(count):
-        await asyncio.sleep(max(0.0, started + number / EVENTS_PER_S - time.monotonic()))
+    """Grow the log at a steady rate for a time; how many chunks it took."""
+    text, started, number = "x" * 99 + "\n", time.monotonic(), 0
+    while (due := number / EVENTS_PER_S) < seconds and time.monotonic() - started < seconds:
+        await asyncio.sleep(max(0.0, started + due - time.monotonic()))
         offset = number * len(text)
         measured.sent_at[offset] = time.monotonic()
         response = await http.post(f"/api/sims/{sim_id}/logs", json={"text": text, "offset": offset})
         measured.errors += response.status_code != 200
-    return count
+        number += 1
+    return number
 
 
 async def beat(http: httpx.AsyncClient, sim_id: str, delay_s: float, measured: Measured) -> None:
