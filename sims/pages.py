@@ -21,7 +21,7 @@ KERNEL_COLUMNS = [
     Column("share", "Of all", "percent"),
     Column("instructions", "Thread instructions", "si"),
     Column("ipc", "IPC", "number", help="Thread instructions per cycle over the whole GPU"),
-    Column("occupancy", "Occupancy", "number", unit="%"),
+    Column("occupancy", "Occupancy", "percent", help="Resident warps, of the SMs' slots"),
     Column("l1_hit_rate", "L1 hits", "percent"),
     Column("l2_hit_rate", "L2 hits", "percent"),
     Column("dram_bytes", "DRAM", "size"),
