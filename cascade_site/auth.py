@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core import signing
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
@@ -82,15 +82,15 @@ def sign_in_code_is_valid(code: str) -> bool:
 
 
 class _CsrfCheck(CsrfViewMiddleware):
-    def _reject(self, request: HttpRequest, reason: str) -> str:  # type: ignore[override]
+    def _reject(self, request: HttpRequest, reason: str) -> str:
         return reason
 
 
 def refuse_forged(request: HttpRequest) -> None:
     """Raise unless an unsafe request that a session authorises carries the CSRF token of its pages."""
-    check = _CsrfCheck(lambda _request: None)  # type: ignore[arg-type, return-value]
+    check = _CsrfCheck(lambda _request: HttpResponse())
     check.process_request(request)
-    reason = check.process_view(request, lambda: None, (), {})  # type: ignore[arg-type]
+    reason = check.process_view(request, lambda _request: HttpResponse(), (), {})
     if reason:
         raise PermissionDenied(f"The request was refused because it does not come from one of these pages: {reason}")
 

@@ -5,6 +5,11 @@ from typing import Any
 from django.db import models
 
 
+def without_nul(text: str) -> str:
+    """The text as every database can keep it: PostgreSQL has no NUL in texts."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
 class UnsignedField(models.CharField):
     """A whole number from 0 to 2**64 - 1, exact on every database; it has no order there.
 

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, cast
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
 
+from cascade_site.fields import without_nul
 from cascade_site.serializing import TRACE_ID
 from cascade_site.storage import delete_tree, save_stream
 from traces.accelsim import TraceError
@@ -208,7 +209,7 @@ def _complete(trace: Trace, found: RunDirectory, wishes: Wishes) -> None:
     trace.tracer_version = found.tracer_version
     trace.nvbit_version = found.nvbit_version
     trace.size_bytes = found.size_bytes
-    trace.warnings = list(found.warnings)
+    trace.warnings = [without_nul(warning) for warning in found.warnings]
     with transaction.atomic():
         trace.replace_kernels([_kernel(trace, entry) for entry in found.kernels])
         _take_times(trace, found, wishes)
@@ -218,6 +219,7 @@ def _complete(trace: Trace, found: RunDirectory, wishes: Wishes) -> None:
 
 
 def _text(value: Any) -> str | None:
+    """A text of ``run.json``, if it is one. (Its reader has refused NUL.)"""
     return value[:1000] if isinstance(value, str) and value.strip() else None
 
 
@@ -225,7 +227,7 @@ def _kernel(trace: Trace, entry: Any) -> TraceKernel:
     return TraceKernel(
         trace=trace,
         index=entry.index,
-        name=entry.name,
+        name=without_nul(entry.name),
         trace_file=entry.trace_file,
         grid=list(entry.grid),
         block=list(entry.block),

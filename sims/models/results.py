@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 from django.db import models
 from django.utils import timezone
 
-from cascade_site.fields import UnsignedField
+from cascade_site.fields import UnsignedField, without_nul
 from sims.limiters import Spent, cycles_by_place
 from sims.models.sim import Sim
 
 if TYPE_CHECKING:
     from sims.statlog import KernelBlock
+
+
+MAX_INDEX = 2**31 - 1
 
 
 class SimKernelQuerySet(models.QuerySet["SimKernel"]):
@@ -21,13 +24,16 @@ class SimKernelQuerySet(models.QuerySet["SimKernel"]):
         return self.defer("stats_packed")
 
     def keep(self, sim: Sim, blocks: "list[KernelBlock]") -> "list[SimKernel]":
-        """Store finished stats blocks, replacing an earlier attempt's result of the same kernel."""
-        rows = []
+        """Store finished stats blocks, replacing an earlier attempt's result of the same kernel.
+
+        Accel-Sim also prints blocks for intervals in which no kernel ended: they are no one's result.
+        """
+        blocks = [block for block in blocks if block.is_kernel]
         taken = sim.kernels.filter(attempt=sim.attempt).count() if blocks else 0
-        for number, block in enumerate(blocks, start=taken + 1):
-            rows.append(SimKernel.from_block(sim, block, number))
+        rows = [SimKernel.from_block(sim, block, number) for number, block in enumerate(blocks, start=taken + 1)]
+        # A log may claim one launch twice; no database takes the same row twice in one statement.
         return self.bulk_create(
-            rows,
+            {row.index: row for row in rows}.values(),
             batch_size=100,
             update_conflicts=True,
             unique_fields=["sim", "index"],
@@ -101,7 +107,7 @@ class SimKernel(models.Model):
 
         Kernels may end out of order, so the launch number counts where the log has a plausible one.
         """
-        launch = block.launch_uid if block.launch_uid else number
+        launch = block.launch_uid if block.launch_uid and 0 < block.launch_uid <= MAX_INDEX else number
         chosen: list[int] = sim.kernel_indices
         index = chosen[launch - 1] if 0 < launch <= len(chosen) else launch
         launch_cycles = min(int(sim.config.get("launch_latency_cycles") or 0), block.cycles or 0)
@@ -115,7 +121,7 @@ class SimKernel(models.Model):
             index=index,
             attempt=sim.attempt,
             launch_uid=block.launch_uid,
-            name=block.name,
+            name=without_nul(block.name),
             stream=block.stream,
             cycles=block.cycles,
             launch_cycles=launch_cycles,
