@@ -203,6 +203,8 @@ else:
                 "timeout": 20,
                 "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
             },
+            # A file in tests, too: threads that share a database in memory fail with "table is locked".
+            "TEST": {"NAME": CASCADE_DATA / "test.sqlite3"},
         }
     }
 

@@ -53,8 +53,8 @@ def stack_chart(title: str, names: Sequence[str], rows: Sequence[tuple[str, Mapp
             share = values.get(name, 0.0) / total
             width = round(share * (WIDTH - LABEL_WIDTH - 8), 1)
             if width > 0:
-                parts.append(Part(name, round(x, 1), width, colour % 8, f"{100 * share:.1f} %"))
+                parts.append(Part(name, round(x, 1), width, colour, f"{100 * share:.1f} %"))
             x += width
         stacks.append(Stack(label, place * ROW_HEIGHT + 2, parts))
-    used = [(name, n % 8) for n, name in enumerate(names) if any(part.name == name for s in stacks for part in s.parts)]
+    used = [(name, n) for n, name in enumerate(names) if any(part.name == name for s in stacks for part in s.parts)]
     return StackChart(used, stacks, title) if stacks else None

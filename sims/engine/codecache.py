@@ -21,7 +21,7 @@ def source_hash() -> str:
     """A hash over the engine's sources and Numba's version: equal hashes mean equal compiled code."""
     digest = hashlib.sha256(numba.__version__.encode())
     # What stands in front/ is no part of other compiled code: Numba's own look at the file is enough there.
-    for path in sorted(path for path in ENGINE.rglob("*.py") if "front" not in path.parts):
+    for path in sorted(path for path in ENGINE.rglob("*.py") if "front" not in path.relative_to(ENGINE).parts):
         digest.update(path.relative_to(ENGINE).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -8,7 +8,6 @@ from django.db import models
 from django.utils import timezone
 
 from cascade_site.fields import UnsignedField, without_nul
-from sims.limiters import Spent, cycles_by_place
 from sims.models.sim import Sim
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class SimKernel(models.Model):
     l2_hit_rate = models.FloatField(null=True)
     dram_bytes = models.BigIntegerField(null=True)
     source = models.CharField(max_length=40, default="simulated")
-    limiter = models.CharField(max_length=20, blank=True)
+    limiter = models.CharField(max_length=100, blank=True)
     stats_packed = models.BinaryField(default=b"")
 
     objects = SimKernelQuerySet.as_manager()
@@ -133,7 +132,7 @@ class SimKernel(models.Model):
             l2_hit_rate=block.l2_hit_rate,
             dram_bytes=block.dram_bytes,
             source=block.source,
-            limiter=Spent(cycles_by_place(block.stats)).limiter,
+            limiter=block.texts.get("cascade_limiter", "")[:100],
             stats_packed=cls.pack(block.stats),
         )
 

@@ -23,7 +23,7 @@ def report(uid: int, factor: int, *, stream: int = 0, source: str = "simulated")
         **{f"L2_total_cache_{name}": 3 * factor for name in ("accesses", "misses", "pending_hits", "reservation_fails")},
         **{f"L2_cache_stats_breakdown[{kind}][{outcome}]": factor for kind in ACCESS_TYPES for outcome in OUTCOMES},
     }  # fmt: skip
-    own = {"cascade_limiter": "DRAM latency", "cascade_cycles_dram": 0.5}
+    own = {"cascade_limiter": "DRAM latency", "cascade_share_dram": 0.5}
     same = {"cascade_same_as": int(source.split()[1])} if source != "simulated" else {}
     return KernelReport(
         index=uid, uid=uid, name="_Z4testPKfi", stream=stream, cycles=5000 + 100 * factor, launch_cycles=5000,
@@ -62,7 +62,9 @@ def test_the_launch_latency_is_known_from_the_options() -> None:
     assert blocks(report(1, 1))[0].launch_cycles == SPEC.launch_latency_cycles
 
 
-@pytest.mark.parametrize("name", ["gpgpu_n_tot_w_icount", "L1D_total_cache_misses", "n_act", "icnt_total_pkts_mem_to_simt"])
+@pytest.mark.parametrize(
+    "name", ["gpgpu_n_tot_w_icount", "L1D_total_cache_misses", "n_act", "icnt_total_pkts_mem_to_simt"]
+)
 def test_counters_grow_over_the_run(name: str) -> None:
     first, second = blocks(report(1, 3), report(2, 5))
     assert second.stats[name] == report(2, 5).stats[name]
@@ -79,11 +81,14 @@ def test_a_stand_in_is_named() -> None:
 
 
 def test_what_accelsim_does_not_tell_is_kept() -> None:
-    assert blocks(report(1, 1))[0].stats["cascade_cycles_dram"] == 0.5
+    assert blocks(report(1, 1))[0].stats["cascade_share_dram"] == 0.5
 
 
 def test_the_normal_end_is_recognised() -> None:
-    assert (written(report(1, 1)).facts.exit_detected, written(report(1, 1), end=False).facts.exit_detected) == (True, False)
+    assert (written(report(1, 1)).facts.exit_detected, written(report(1, 1), end=False).facts.exit_detected) == (
+        True,
+        False,
+    )
 
 
 def test_clocks_and_options_are_read_back() -> None:

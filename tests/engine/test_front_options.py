@@ -11,7 +11,9 @@ def test_exact_turns_every_shortcut_off() -> None:
 
 
 def test_switches_are_taken_by_name() -> None:
-    assert Options.from_dict({"l2": "cold", "threads": 2, "same_launches": False}) == Options("cold", 2, False, True)
+    assert Options.from_dict({"l2": "cold", "threads": 2, "same_launches": False}) == Options(
+        "cold", 2, same_launches=False
+    )
 
 
 @pytest.mark.parametrize(

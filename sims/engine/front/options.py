@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 L2_CHOICES = ("chain", "cold", "warm")
+SHORTCUTS = ("same_launches", "shared_streams", "decoded_cache", "steady_waves")
 MAX_THREADS = 256
 
 
@@ -21,6 +22,10 @@ class Options:
     threads: int = 1
     same_launches: bool = True
     """A launch equal to an earlier one but for where its buffers lie takes that one's result (``same-as N``)."""
+    shared_streams: bool = True
+    """Warps that do exactly the same share their decoded instructions; changes no result."""
+    decoded_cache: bool = True
+    """Decoded kernels are kept on disk by their content; changes no result."""
     steady_waves: bool = True
     """The middle of a large, even grid goes at the rate of the waves before it."""
 
@@ -32,12 +37,12 @@ class Options:
 
     def exact(self) -> "Options":
         """Every instruction of every kernel simulated."""
-        return replace(self, same_launches=False, steady_waves=False)
+        return replace(self, **dict.fromkeys(SHORTCUTS, False))
 
     @property
     def shortcuts(self) -> list[str]:
         """Names of the shortcuts that are on."""
-        return [name for name in ("same_launches", "steady_waves") if getattr(self, name)]
+        return [name for name in SHORTCUTS if getattr(self, name)]
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Options":
@@ -46,7 +51,7 @@ class Options:
         for name, value in values.items():
             if name != "exact" and name not in known:
                 raise OptionError(f"there is no switch '{name}'; there are exact, {', '.join(sorted(known))}")
-            if name in ("exact", "same_launches", "steady_waves") and not isinstance(value, bool):
+            if (name == "exact" or name in SHORTCUTS) and not isinstance(value, bool):
                 raise OptionError(f"{name} is {value!r}, but must be true or false")
         options = cls(**{name: value for name, value in values.items() if name != "exact"})
         return options.exact() if values.get("exact") else options

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from sims.engine.decode import open_program
 from sims.engine.decode.statics import StaticTable
 from sims.engine.front.digest import Digest
+from sims.engine.front.streams import share_streams
 from sims.engine.program import CtaChunk, KernelShape
 
-_ARRAYS = ("warp_start", "warp_length", "static_ids", "operands", "sector_addresses", "sector_masks")
+CHUNK_ARRAYS = ("warp_start", "warp_length", "static_ids", "operands", "sector_addresses", "sector_masks")
 KEEP_BYTES = 256 << 20
 """Chunks of a kernel kept in memory; a larger kernel is decoded again when it is run."""
 
@@ -46,7 +47,12 @@ class Prepared:
 
 
 def prepare(
-    file: Path, table: StaticTable | None, on_chunk: Callable[[], None], keep_bytes: int = KEEP_BYTES
+    file: Path,
+    table: StaticTable | None,
+    on_chunk: Callable[[], None],
+    *,
+    share: bool = True,
+    keep_bytes: int = KEEP_BYTES,
 ) -> Prepared:
     """Decode a kernel file whole. Raises ``TraceError``; ``on_chunk`` may raise to stop."""
     with open_program(file, table=table) as program:
@@ -56,6 +62,7 @@ def prepare(
         for chunk in program.chunks():
             on_chunk()
             digest.add(chunk, program.statics, program.opcodes)
+            chunk = share_streams(chunk) if share else chunk
             size += bytes_of(chunk)
             if size <= keep_bytes:
                 kept.append(chunk)
@@ -73,4 +80,4 @@ def prepare(
 
 def bytes_of(chunk: CtaChunk) -> int:
     """Memory of a chunk's arrays."""
-    return sum(value.nbytes for value in (getattr(chunk, name) for name in _ARRAYS))
+    return sum(value.nbytes for value in (getattr(chunk, name) for name in CHUNK_ARRAYS))

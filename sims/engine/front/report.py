@@ -125,7 +125,7 @@ def _own_stats(result: KernelResult, spec: GpuSpec) -> dict[str, Stat]:
         "cascade_dram_bandwidth_share": result.dram_bandwidth_gbs / spec.memory_bandwidth_gbs,
         "cascade_l2_bandwidth_gbs": result.l2_bandwidth_gbs,
     }
-    stats |= {f"cascade_cycles_{cause}": share for cause, share in result.cycles_by_cause.items()}
+    stats |= {f"cascade_share_{cause}": share for cause, share in result.cycles_by_cause.items()}
     stats |= {f"cascade_utilisation_{unit}": share for unit, share in result.utilisation.items()}
     stats |= {f"cascade_unknown_opcode[{name}]": count for name, count in result.unknown_opcodes.items()}
     return stats

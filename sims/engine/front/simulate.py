@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from sims.engine.decode import open_program
 from sims.engine.decode.statics import StaticTable
 from sims.engine.errors import Cancelled, EngineError
+from sims.engine.front.decodedcache import DecodedCache
 from sims.engine.front.options import Options
 from sims.engine.front.plan import Launch, Plan
 from sims.engine.front.prepared import Prepared, prepare
@@ -47,6 +48,7 @@ class Simulation:
     def __post_init__(self) -> None:
         self._machine = Machine(self.spec, threads=self.options.threads)
         self._meter = ProgressMeter(self.plan.launches, self.on_progress)
+        self._cache = DecodedCache() if self.options.decoded_cache else None
         self._tables: dict[int, StaticTable] = {}
         self._done: dict[tuple[str, ...], KernelReport] = {}
         self._previous = "start"
@@ -73,7 +75,7 @@ class Simulation:
                 raise SimulationError(step, error) from error
 
     def _kernel(self, launch: Launch) -> KernelReport:
-        if not self.options.same_launches:
+        if not self.options.shortcuts:
             with open_program(launch.file) as program:
                 result = self._run(program, launch)
                 counts = InstructionCounts.of(program.statics, program.counts)
@@ -81,7 +83,7 @@ class Simulation:
         prepared = self._prepare(launch)
         key = self._context(prepared.signature)
         self._previous = prepared.signature
-        if key in self._done:
+        if self.options.same_launches and key in self._done:
             report = stand_in(self._done[key], launch, prepared)
             self._meter.ended(launch, report.name, 0)
             return report
@@ -116,10 +118,16 @@ class Simulation:
         for version, table in list(self._tables.items()):
             if len(table) > MAX_SHARED_TEXTS:
                 del self._tables[version]
+        path = self._cache.path_for(launch.file) if self._cache else None
+        if self._cache and path and (kept := self._cache.load(path)):
+            return kept
         with open_program(launch.file) as program:
             version = program.shape.binary_version
         table = self._tables.setdefault(version, StaticTable(version))
-        return prepare(launch.file, table, self._stop_if_asked)
+        prepared = prepare(launch.file, table, self._stop_if_asked, share=self.options.shared_streams)
+        if self._cache and path:
+            self._cache.store(path, prepared)
+        return prepared
 
     def _context(self, signature: str) -> tuple[str, ...]:
         """What two launches must share to be taken as equal: with a chained L2 also the kernel before them."""

@@ -1,0 +1,148 @@
+"""Decoded kernels kept on disk, so that the second simulation of a trace decompresses and decodes nothing.
+
+A file is named after what it was made from: the stored bytes of the kernel file and the decoder's own sources. So it
+is never stale; what is damaged is deleted and made again; the folder is kept below its limit, the files used longest
+ago going first.
+"""
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+import zlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zstandard
+
+from sims.engine.front.prepared import CHUNK_ARRAYS, KEEP_BYTES, KeptProgram, Prepared
+from sims.engine.program import STATIC_DTYPE, CtaChunk, KernelShape
+
+LIMIT_BYTES = 4 << 30
+MAX_SOURCE_BYTES = 1 << 30
+"""Larger kernel files are not looked at twice to name them."""
+SUFFIX = ".kernel"
+_ENGINE = Path(__file__).resolve().parent.parent
+_DIGEST_BYTES = 16
+_LEVEL = 1
+"""Of compression: the arrays repeat so much that the fastest level makes them small."""
+
+
+@cache
+def decoder_identity() -> bytes:
+    """A hash over the sources that decide what a kernel file is decoded to."""
+    digest = hashlib.blake2b(np.__version__.encode(), digest_size=_DIGEST_BYTES)
+    sources = [*(_ENGINE / "decode").glob("*.py"), *(_ENGINE / "isa").glob("*.py"), _ENGINE / "program.py"]
+    for path in sorted(
+        [*sources, *(Path(__file__).parent / name for name in ("digest.py", "prepared.py", "decodedcache.py"))]
+    ):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.digest()
+
+
+def default_folder() -> Path:
+    """Under the service's data, or the user's cache."""
+    data = os.environ.get("CASCADE_DATA")
+    return Path(data) / "decoded" if data else Path.home() / ".cache" / "cascade" / "decoded"
+
+
+class DecodedCache:
+    """A folder of decoded kernels. A folder that cannot be used is no error: nothing is kept then."""
+
+    def __init__(self, folder: Path | None = None, limit_bytes: int = LIMIT_BYTES) -> None:
+        self.folder = folder or default_folder()
+        self._limit_bytes = limit_bytes
+
+    def path_for(self, file: Path) -> Path | None:
+        """Where the decoded form of a kernel file is kept; None for a file that is too large, or not there."""
+        try:
+            if file.stat().st_size > MAX_SOURCE_BYTES:
+                return None
+            with file.open("rb") as stream:
+                content = hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=_DIGEST_BYTES))
+        except OSError:
+            return None
+        content.update(decoder_identity() + file.suffixes[-1].encode())
+        return self.folder / f"{content.hexdigest()}{SUFFIX}"
+
+    def load(self, path: Path) -> Prepared | None:
+        """The kept kernel, if there is a sound one."""
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        try:
+            prepared = _unpacked(data)
+            os.utime(path)
+        except (ValueError, KeyError, TypeError, EOFError, OSError, zlib.error, zstandard.ZstdError):
+            path.unlink(missing_ok=True)
+            return None
+        return prepared
+
+    def store(self, path: Path, prepared: Prepared) -> None:
+        """Keep a kernel, whole or not at all; make room for it first."""
+        if prepared.program is None:
+            return
+        data = _packed(prepared, prepared.program)
+        if len(data) > self._limit_bytes // 4:
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._make_room(len(data))
+            with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:
+                file.write(data)
+            Path(file.name).replace(path)
+        except OSError:
+            return
+
+    def _make_room(self, size: int) -> None:
+        kept = sorted((entry.stat().st_mtime, entry.stat().st_size, entry) for entry in self.folder.glob(f"*{SUFFIX}"))
+        total = size + sum(entry_size for _, entry_size, _ in kept)
+        for _, entry_size, entry in kept:
+            if total <= self._limit_bytes:
+                return
+            entry.unlink(missing_ok=True)
+            total -= entry_size
+
+
+def _packed(prepared: Prepared, program: KeptProgram) -> bytes:
+    """Checksum, then one zstd frame: an npz of all arrays, the rest as JSON in one of them."""
+    shape = prepared.shape
+    facts = {
+        "signature": prepared.signature,
+        "shape": {name: getattr(shape, name) for name in KernelShape.__dataclass_fields__},
+        "opcodes": program.opcodes,
+        "unknown_opcodes": program.unknown_opcodes,
+        "chunks": [[chunk.first_cta, chunk.ctas] for chunk in program.kept],
+    }
+    arrays: dict[str, Any] = {"facts": np.frombuffer(json.dumps(facts).encode(), np.uint8)}
+    arrays |= {"statics": prepared.statics, "counts": prepared.counts}
+    for i, chunk in enumerate(program.kept):
+        arrays |= {f"{name}{i}": getattr(chunk, name) for name in CHUNK_ARRAYS}
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    frame = zstandard.ZstdCompressor(level=_LEVEL).compress(buffer.getvalue())
+    return hashlib.blake2b(frame, digest_size=_DIGEST_BYTES).digest() + frame
+
+
+def _unpacked(data: bytes) -> Prepared:
+    """The kernel of :func:`_packed`. Raises ``ValueError`` and the like for anything else."""
+    checksum, frame = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
+    if hashlib.blake2b(frame, digest_size=_DIGEST_BYTES).digest() != checksum:
+        raise ValueError("damaged")
+    plain = zstandard.ZstdDecompressor().decompress(frame, max_output_size=2 * KEEP_BYTES)
+    with np.load(io.BytesIO(plain), allow_pickle=False) as arrays:
+        facts = json.loads(arrays["facts"].tobytes())
+        statics, counts = arrays["statics"], arrays["counts"]
+        if statics.dtype != STATIC_DTYPE:
+            raise ValueError("made by another decoder")
+        chunks = [
+            CtaChunk(first_cta, ctas, **{name: arrays[f"{name}{i}"] for name in CHUNK_ARRAYS})
+            for i, (first_cta, ctas) in enumerate(facts["chunks"])
+        ]
+    shape = KernelShape(**{name: tuple(v) if isinstance(v, list) else v for name, v in facts["shape"].items()})
+    program = KeptProgram(shape, statics, facts["opcodes"], counts, facts["unknown_opcodes"], chunks)
+    return Prepared(facts["signature"], shape, statics, counts, program)

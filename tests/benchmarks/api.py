@@ -1,0 +1,128 @@
+"""How fast the API answers for a run of 4 sims x 10,000 kernels, over HTTP from a real server, and how many reports it takes.
+
+python -m tests.benchmarks.api
+"""
+
+import random
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+
+from tests.servers.cascade import BEARER, Cascade
+
+SIMS, KERNELS, REQUESTS = 4, 10_000, 20
+CONFIGS = ("SM7_QV100", "SM75_RTX2060", "SM86_RTX3070", "SM80_A100")
+ROUTES = ("", "/comparison", "/kernels", "/perfetto", "/results")
+REPORTERS, SECONDS = 16, 10
+
+
+def seed() -> None:
+    """A finished run in the database of the settings; called inside the server's environment."""
+    from runs.launch import LaunchRequest, launch
+    from sims.models import Sim, SimKernel
+    from traces.models import Trace, TraceKernel, TraceStatus
+
+    chance = random.Random(1)
+    trace = Trace.objects.create(pk="large", status=TraceStatus.READY)
+    times = [chance.lognormvariate(9, 1) for _ in range(KERNELS)]
+    trace.replace_kernels(
+        [
+            TraceKernel(
+                trace=trace,
+                index=index,
+                name=f"_Z6kernel{index % 300}PfS_i",
+                trace_file=f"kernel-{index}.traceg",
+                grid=[80, 1, 1],
+                block=[256, 1, 1],
+                stream=index % 3,
+                real_ns=round(real_ns),
+            )
+            for index, real_ns in enumerate(times, start=1)
+        ]
+    )
+    run = launch(trace, LaunchRequest(list(CONFIGS), simulator="replay"))
+    for sim in run.sims.all():
+        SimKernel.objects.bulk_create([_result(sim, index, ns, chance) for index, ns in enumerate(times, start=1)], 500)
+    Sim.objects.filter(run=run).update(status="finished")
+    print(run.id)
+
+
+def _result(sim: object, index: int, real_ns: float, chance: random.Random) -> object:
+    from sims.models import SimKernel
+
+    simulated_ns = real_ns * chance.lognormvariate(0, 0.1)
+    stats = {f"stat_{n}": chance.random() for n in range(30)}
+    return SimKernel(
+        sim=sim,
+        index=index,
+        launch_uid=index,
+        name=f"_Z6kernel{index % 300}PfS_i",
+        stream=index % 3,
+        cycles=round(simulated_ns * 1.2) + 5000,
+        launch_cycles=5000,
+        instructions=round(real_ns * 100),
+        ipc=100.0,
+        simulated_ns=simulated_ns,
+        occupancy=chance.uniform(10, 100),
+        l1_hit_rate=chance.random(),
+        l2_hit_rate=chance.random(),
+        dram_bytes=round(real_ns * 200),
+        stats_packed=SimKernel.pack(stats),
+    )
+
+
+def main() -> None:
+    """Print p50, p95 and size of each route, and heartbeats taken per second."""
+    with tempfile.TemporaryDirectory(prefix="cascade-bench-") as folder, Cascade(Path(folder), _environment()) as cascade:
+        web = cascade.start_web()
+        run_id = cascade.manage("shell", "-v0", "-c", "from tests.benchmarks.api import seed; seed()").split()[-1]
+        sims = web.http.get(f"/api/runs/{run_id}").json()["sims"]
+        print(f"{'GET':42}{'p50 s':>8}{'p95 s':>8}{'MB':>8}")
+        for route in ROUTES:
+            _measure(f"/api/runs/{run_id}{route}", lambda path=route: web.http.get(f"/api/runs/{run_id}{path}"))
+        _measure("/api/traces/large", lambda: web.http.get("/api/traces/large"))
+        _measure("/api/runs", lambda: web.http.get("/api/runs"))
+        print(f"heartbeats from {REPORTERS} connections: {_heartbeats_per_s(web.url, [sim['id'] for sim in sims]):.0f}/s")
+
+
+def _environment() -> dict[str, str]:
+    return {"CASCADE_REPLAY_LOG": __file__}  # never replayed: it only makes the simulator one that can be chosen
+
+
+def _measure(name: str, get: Callable[[], httpx.Response]) -> None:
+    size_bytes = len(get().content)
+    seconds = []
+    for _ in range(REQUESTS):
+        start = time.perf_counter()
+        get().raise_for_status()
+        seconds.append(time.perf_counter() - start)
+    cuts = statistics.quantiles(seconds, n=20)
+    print(f"{name:42}{cuts[9]:8.3f}{cuts[18]:8.3f}{size_bytes / 1e6:8.2f}")
+
+
+def _heartbeats_per_s(url: str, sim_ids: list[str]) -> float:
+    counts = [0] * REPORTERS
+    end = time.monotonic() + SECONDS
+
+    def report(place: int) -> None:
+        with httpx.Client(base_url=url, headers=BEARER, timeout=30) as client:
+            while time.monotonic() < end:
+                path = f"/api/sims/{sim_ids[place % len(sim_ids)]}/heartbeat"
+                client.post(path, json={"state": "running"}).raise_for_status()
+                counts[place] += 1
+
+    threads = [threading.Thread(target=report, args=(place,)) for place in range(REPORTERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(counts) / SECONDS
+
+
+if __name__ == "__main__":
+    main()
