@@ -19,13 +19,13 @@ STALE_S = 20
 def operations() -> dict[str, Any]:
     """What an operator looks at first, in seven queries."""
     now = timezone.now()
-    started = Sim.objects.filter(status__in=STARTED)
+    started = Sim.everything.filter(status__in=STARTED)
     return {
-        "queued": Sim.objects.filter(status=SimStatus.QUEUED).count(),
+        "queued": Sim.everything.filter(status=SimStatus.QUEUED).count(),
         "started": started.count(),
         "stale": started.filter(heartbeat_at__lt=now - timedelta(seconds=STALE_S)).count(),
         "lost": started.filter(lease_expires_at__lt=now).count(),
-        "failed": Sim.objects.filter(status=SimStatus.FAILED, finished_at__gt=now - timedelta(days=1)).count(),
+        "failed": Sim.everything.filter(status=SimStatus.FAILED, finished_at__gt=now - timedelta(days=1)).count(),
         "workers": started.order_by()
         .values("worker")
         .annotate(heard=Max("heartbeat_at"), sims=Count("id"))

@@ -40,12 +40,12 @@ class ServiceCollector(Collector):
         from sims.models.sim import STARTED
 
         sims = GaugeMetricFamily("cascade_sims", "Sims by status", labels=["status"])
-        counts = dict(Sim.objects.order_by().values_list("status").annotate(n=Count("id")))
+        counts = dict(Sim.everything.order_by().values_list("status").annotate(n=Count("id")))
         for status in SimStatus.values:
             sims.add_metric([status], counts.get(status, 0))
         yield sims
         yield GaugeMetricFamily("cascade_queue_depth", "Sims that wait for a worker", value=counts.get("queued", 0))
-        started = Sim.objects.filter(status__in=STARTED)
+        started = Sim.everything.filter(status__in=STARTED)
         oldest = started.aggregate(oldest=Min("heartbeat_at"))["oldest"]
         age = (timezone.now() - oldest).total_seconds() if oldest else 0.0
         yield GaugeMetricFamily("cascade_oldest_heartbeat_seconds", "Since the started sim heard of least", value=age)

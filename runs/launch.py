@@ -10,13 +10,13 @@ from runs.models import Run
 from runs.options import problem_with
 from runs.serializers import RunSerializer
 from runs.variants import Variant, variants
+from runs.work import Work, work_for
 from sims.gpus import OverrideError
 from sims.gpus.serial import spec_to_dict
 from sims.gpus.spec import GpuSpec
 from sims.models import GpuConfig, Sim
 from sims.simulators.registry import choose
 from traces.models import Trace, TraceStatus
-from traces.selection import parse_selection
 
 MAX_SIMS = 256
 
@@ -62,19 +62,19 @@ def launch(trace: Trace, request: LaunchRequest, *, key: str | None = None, body
     if trace.status != TraceStatus.READY:
         raise TraceNotReadyError(_why_not_ready(trace))
     chosen = _variants(_specs(request.gpu_configs), request)
-    indices = _selection(trace, request.kernels)
     if problem := problem_with(request.options):
         raise LaunchError(f"options.{problem[0]}", problem[1])
+    work = _work(trace, request)
     simulators = [_simulator(request.simulator, variant) for variant in chosen]
     with transaction.atomic():
         run = Run.objects.create(
             name=request.name, trace=trace, simulator=request.simulator, request=body or {}, idempotency_key=key
         )
         sims = [
-            _sim(run, position, variant, simulator, request, indices)
+            _sim(run, position, variant, simulator, request, work)
             for position, (variant, simulator) in enumerate(zip(chosen, simulators, strict=True))
         ]
-        Sim.objects.bulk_create(sims)
+        Sim.everything.bulk_create([*sims, *work.shards_of(sims)])
         open_channel(run.id)
         run = Run.objects.with_sims().get(pk=run.id)
         publish(run.id, [("run", RunSerializer(run).data)])
@@ -142,14 +142,11 @@ def _variants(specs: dict[str, GpuSpec], request: LaunchRequest) -> list[Variant
     return chosen
 
 
-def _selection(trace: Trace, text: str) -> list[int]:
-    """The selected kernels' indices; empty where all of the trace is selected."""
-    total = trace.kernels_total or 0
+def _work(trace: Trace, request: LaunchRequest) -> Work:
     try:
-        indices = parse_selection(text, total)
+        return work_for(trace, request.kernels, request.options)
     except ValueError as error:
         raise LaunchError("kernels", str(error)) from None
-    return [] if len(indices) == total else indices
 
 
 def _simulator(wanted: str, variant: Variant) -> str:
@@ -159,7 +156,7 @@ def _simulator(wanted: str, variant: Variant) -> str:
         raise LaunchError("simulator", str(error)) from None
 
 
-def _sim(run: Run, position: int, variant: Variant, simulator: str, request: LaunchRequest, indices: list[int]) -> Sim:
+def _sim(run: Run, position: int, variant: Variant, simulator: str, request: LaunchRequest, work: Work) -> Sim:
     return Sim(
         run=run,
         position=position,
@@ -167,8 +164,9 @@ def _sim(run: Run, position: int, variant: Variant, simulator: str, request: Lau
         config=spec_to_dict(variant.spec),
         options={**request.options, **({"set": variant.overrides} if variant.overrides else {})},
         simulator=simulator,
-        kernel_indices=indices,
-        kernels_total=len(indices) or run.trace.kernels_total,
+        kernel_indices=work.indices,
+        stand_ins=work.stand_ins,
+        kernels_total=work.total,
         created_at=run.created_at,
     )
 
@@ -177,5 +175,5 @@ def _hand_out(run: Run) -> None:
     """After the commit. A broker that is away costs nothing: the reaper sends what was never sent."""
     from sims.tasks import dispatch
 
-    for sim in run.sims.all():
+    for sim in Sim.everything.filter(run=run, shard__isnull=True).order_by("position"):
         dispatch(sim.id)

@@ -46,7 +46,7 @@ _SAFE_TYPES = {"text/plain", "text/csv", "application/json", "application/gzip",
 
 def find_sim(sim_id: str) -> Sim:
     """The sim, or 404. An id of another shape never reaches the database."""
-    sim = Sim.objects.select_related("run").filter(pk=sim_id).first() if SIM_ID.fullmatch(sim_id) else None
+    sim = Sim.everything.select_related("run").filter(pk=sim_id).first() if SIM_ID.fullmatch(sim_id) else None
     if sim is None:
         raise no_such("sim", sim_id)
     return sim
@@ -131,9 +131,6 @@ class SimViewSet(ApiViewSet):
             if sim.is_superseded(attempt):
                 raise Conflict(f"Attempt {attempt} was superseded by attempt {sim.attempt}.")
             StepTimeline.keep(sim, **body)
-            # Timelines may be megabytes long: the event says that there is one, and its headline.
-            headline = {name: body["comparison"].get(name) for name in ("error", "mape", "coverage")}
-            sim.publish([("step-timeline", {"sim_id": sim.id, "gpu_config": sim.gpu_config, **headline})])
         return Response(body)
 
 

@@ -17,7 +17,7 @@ from kombu.exceptions import OperationalError
 
 from sims.models import Sim
 from sims.sweep import sweep
-from sims.tasks import dispatch
+from sims.tasks import dispatch, finish_whole
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ def delivery_patience() -> timedelta:
 
 def take_up_lost() -> list[str]:
     """Deal with every sim whose lease has run out; the ids of those that are queued again."""
-    lost = Sim.objects.lost(timezone.now())
+    lost = Sim.everything.lost(timezone.now())
     queued_again = [sim.id for sim in lost if sim.give_up_lost()]
     for sim_id in queued_again:
         dispatch(sim_id)
@@ -49,13 +49,19 @@ def deliver_again() -> list[str]:
     A long queue is no reason to send everything twice: only where fewer messages wait than sims is something missing.
     One message too many does no harm, its task finds the sim taken.
     """
-    waiting = list(Sim.objects.undelivered(timezone.now(), delivery_patience()).order_by("created_at"))
+    waiting = list(Sim.everything.undelivered(timezone.now(), delivery_patience()).order_by("created_at"))
     if not waiting or messages_waiting() >= len(waiting):
         return []
     ids = [sim.id for sim in waiting]
     for sim_id in ids:
         dispatch(sim_id)
     return ids
+
+
+def merge_forgotten() -> None:
+    """Finish sims whose shards have all ended, but whose merge was cut short."""
+    for whole in Sim.objects.unmerged():
+        finish_whole.delay(whole.id)
 
 
 def messages_waiting() -> int:
@@ -83,6 +89,7 @@ class Reaper(threading.Thread):
         try:
             take_up_lost()
             deliver_again()
+            merge_forgotten()
             if time.monotonic() - self._swept_at > SWEEP_PERIOD_S:
                 self._swept_at = time.monotonic()
                 sweep()

@@ -46,7 +46,7 @@ CONFIG_COLUMNS = [
 
 @page()
 def sim_detail(request: HttpRequest, sim_id: str) -> HttpResponse:
-    sim = get_object_or_404(Sim.objects.select_related("run", "run__trace"), pk=sim_id)
+    sim = get_object_or_404(Sim.everything.select_related("run", "run__trace"), pk=sim_id)
     fields = [column.key for column in KERNEL_COLUMNS if column.key != "share"]
     rows = list(sim.kernels.order_by("index").values(*fields))
     total = sum(row["simulated_ns"] or 0 for row in rows)
@@ -62,6 +62,7 @@ def sim_detail(request: HttpRequest, sim_id: str) -> HttpResponse:
         "run": sim.run,
         "table": table,
         "live": not sim.has_ended,
+        "shards": list(sim.shards),
         "spent": spent if sim.spent else None,
         "stack": stack_chart("Where the cycles went", PLACES, [(sim.gpu_config, spent.cycles)]),
     }

@@ -1,17 +1,14 @@
 """One sim over many machines: its kernels in shards that workers take independently, merged in order.
 
-Kernels of a list depend on each other only through what they leave in the L2. What a shard finds there is a choice:
-
-- ``cold``: an empty L2, as at the start of a trace. Fastest; the first kernels of every shard but one miss more.
-- ``warm``: kernels before the shard are simulated first and thrown away, as many as a share of its work allows.
-- ``flushed``: the L2 is emptied before every kernel, in a single sim as well. Then shards change nothing at all.
+Kernels of a list depend on each other only through what they leave in the L2. Where a sim gives every kernel an L2 of its
+own (``cold`` or ``warm``), shards change nothing at all. Where kernels find what earlier ones left (``chain``), a shard
+begins with an empty L2, and its first kernels miss more than they would; a warm-up runs the kernels before the shard
+first and throws their results away, for a share of the shard's work.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
-
-L2Choice = Literal["cold", "warm", "flushed"]
+from typing import Generic, TypeVar
 
 _WARM_UP_SHARE = 0.25
 
@@ -43,10 +40,11 @@ class ShardResult(Generic[Result]):
     log: str = ""
 
 
-def split(costs: Sequence[float], shards: int, l2: L2Choice = "cold") -> list[Shard]:
+def split(costs: Sequence[float], shards: int, *, warm_up: bool = False) -> list[Shard]:
     """Divide a list into at most ``shards`` runs of neighbours so that the costliest is as cheap as it can be.
 
     :param costs: per kernel, for example its instructions; zero and negative ones count as a little
+    :param warm_up: run a few kernels before each shard first
     :raises ValueError: when ``shards`` is not above zero
     """
     if shards < 1:
@@ -58,7 +56,8 @@ def split(costs: Sequence[float], shards: int, l2: L2Choice = "cold") -> list[Sh
     starts = _starts(work, _smallest_limit(work, shards))
     stops = [*starts[1:], len(work)]
     return [
-        _shard(number, start, stop, work, l2) for number, (start, stop) in enumerate(zip(starts, stops, strict=True))
+        _shard(number, start, stop, work, warm_up)
+        for number, (start, stop) in enumerate(zip(starts, stops, strict=True))
     ]
 
 
@@ -85,9 +84,9 @@ def _starts(work: Sequence[float], limit: float) -> list[int]:
     return starts
 
 
-def _shard(number: int, start: int, stop: int, work: Sequence[float], l2: L2Choice) -> Shard:
+def _shard(number: int, start: int, stop: int, work: Sequence[float], warm_up: bool) -> Shard:
     cost = sum(work[start:stop])
-    warm_from, budget = start, cost * _WARM_UP_SHARE if l2 == "warm" else 0.0
+    warm_from, budget = start, cost * _WARM_UP_SHARE if warm_up else 0.0
     while warm_from > 0 and work[warm_from - 1] <= budget:
         warm_from -= 1
         budget -= work[warm_from]

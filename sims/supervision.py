@@ -12,15 +12,17 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.files.storage import default_storage
-from django.db import DatabaseError, InterfaceError, close_old_connections, connection
+from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
 
-from sims.models import Sim
+from sims.models import Sim, StepTimeline
 from sims.runner.assignment import Assignment, Limits, TraceKernelRow, TracePlace
 from sims.runner.leash import leashed
 from sims.runner.line import LEASE, LEAVE, STOP, Ending, RunnerWords, parse_ending
 from sims.runner.processes import kill_session
+from sims.runner.timelines import predicted_timeline
 from sims.simulators.registry import places
 from traces.models import Trace
+from traces.times import TimesError
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +72,8 @@ def assignment_for(sim: Sim, attempt: int) -> Assignment:
         kernel_indices=sim.kernel_indices,
         kernels_total=sim.kernels_total or len(sim.kernel_indices) or sim.run.trace.kernels_total,
         options=sim.options,
-        timeline_kernels=timeline_kernels(sim.run.trace),
+        # A shard knows only its own kernels' times: the whole's timeline is made when all are there.
+        timeline_kernels=[] if sim.whole_id else timeline_kernels(sim.run.trace),
         limits=Limits(
             heartbeat_s=settings.CASCADE_HEARTBEAT_S,
             lease_s=settings.CASCADE_LEASE_S,
@@ -81,6 +84,21 @@ def assignment_for(sim: Sim, attempt: int) -> Assignment:
         ),
         places=places(),
     )
+
+
+def post_timeline(whole: Sim) -> None:
+    """The step timeline over all shards' kernels, as a runner posts it for a sim in one piece; none without steps."""
+    given = assignment_for(whole, whole.attempt)
+    simulated_ns = dict(whole.kernels.filter(simulated_ns__isnull=False).values_list("index", "simulated_ns"))
+    if not given.timeline_kernels or not simulated_ns:
+        return
+    try:
+        timeline, comparison = predicted_timeline(given, simulated_ns)
+    except (TimesError, OSError) as error:
+        logger.warning("Sim %s has no step timeline: %s", whole.id, error)
+        return
+    with transaction.atomic():
+        StepTimeline.keep(whole.lock(), timeline, comparison)
 
 
 def supervise(sim: Sim, attempt: int, lifeline: int | None = None) -> bool:
@@ -165,13 +183,13 @@ class _Supervision:
 
     def _hear(self, word: str) -> None:
         if word == LEASE:
-            if self._ask_database(Sim.objects.renew_lease):
+            if self._ask_database(Sim.everything.renew_lease):
                 self._say(LEASE)
         else:
             self._ending = parse_ending(word) or self._ending
 
     def _look(self) -> None:
-        if self._ask_database(Sim.objects.is_wanted) is False:
+        if self._ask_database(Sim.everything.is_wanted) is False:
             self._say(STOP)
 
     def _ask_database(self, question: Callable[[str, int], bool]) -> bool | None:

@@ -47,7 +47,7 @@ def sweep_work_folders() -> list[Path]:
     removed = []
     for folder in root.iterdir() if root.is_dir() else ():
         sim_id, _, attempt = folder.name.rpartition("-")
-        if attempt.isdigit() and not Sim.objects.unfinished().filter(pk=sim_id, attempt=int(attempt)).exists():
+        if attempt.isdigit() and not Sim.everything.unfinished().filter(pk=sim_id, attempt=int(attempt)).exists():
             shutil.rmtree(folder, ignore_errors=True)
             removed.append(folder)
     return removed

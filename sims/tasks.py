@@ -10,7 +10,8 @@ from kombu.exceptions import OperationalError
 
 from sims import worker
 from sims.models import Sim
-from sims.supervision import supervise
+from sims.sharding import finish
+from sims.supervision import post_timeline, supervise
 
 logger = logging.getLogger(__name__)
 
@@ -22,15 +23,24 @@ def dispatch(sim_id: str) -> None:
     except (OperationalError, OSError) as error:
         logger.warning("Sim %s waits for the broker: %s", sim_id, error)
         return
-    Sim.objects.filter(pk=sim_id).update(dispatched_at=timezone.now())
+    Sim.everything.filter(pk=sim_id).update(dispatched_at=timezone.now())
 
 
 @shared_task(bind=True)
 def simulate(self: Any, sim_id: str) -> None:
     """Do one sim, if nobody else does: a message may come twice, late, or for a sim that was cancelled."""
-    attempt = Sim.objects.claim(sim_id, f"{self.request.hostname or 'local'}/{os.getpid()}")
+    attempt = Sim.everything.claim(sim_id, f"{self.request.hostname or 'local'}/{os.getpid()}")
     if attempt is None:
         return
-    sim = Sim.objects.select_related("run__trace").get(pk=sim_id)
+    sim = Sim.everything.select_related("run__trace").get(pk=sim_id)
     if supervise(sim, attempt, worker.lifeline()):
         dispatch(sim_id)
+
+
+@shared_task
+def finish_whole(whole_id: str) -> None:
+    """Merge a sim whose shards have all ended: their step timeline first, since it may take a while, then the rest."""
+    whole = Sim.objects.select_related("run__trace").get(pk=whole_id)
+    if not whole.has_ended:
+        post_timeline(whole)
+        finish(whole_id)

@@ -75,15 +75,20 @@ class Machine:
         *,
         on_progress: Callable[[Progress], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
+        on_ctas_needed: Callable[[int, int], None] | None = None,
     ) -> KernelResult:
         """Run one kernel to its end.
 
-        Raises :class:`KernelError` when it cannot run (then the machine is cold again), ``Cancelled`` when ``should_stop()``
-        says so between two slices of at most about 0.2 s, and what the program's reader raises for a bad trace.
+        ``on_ctas_needed(handed_out, cycle)`` hears when the SMs want CTAs that are not loaded yet; it may shorten the
+        program, whose ``shape`` is looked at again after it.
+
+        Raises :class:`KernelError` when it cannot run (then the machine is cold again), ``Cancelled`` when
+        ``should_stop()`` says so between two slices of at most about 0.2 s, and what the program's reader raises for a
+        bad trace.
         """
         occupancy = occupancy_of(program.shape, self.spec)
         try:
-            return self._run(program, occupancy, on_progress, should_stop)
+            return self._run(program, occupancy, on_progress, should_stop, on_ctas_needed)
         except BaseException:
             self._reset()
             raise
@@ -94,6 +99,7 @@ class Machine:
         occupancy: Occupancy,
         on_progress: Callable[[Progress], None] | None,
         should_stop: Callable[[], bool] | None,
+        on_ctas_needed: Callable[[int, int], None] | None,
     ) -> KernelResult:
         store = ChunkStore(program, self.spec, int(self._gpu["register_banks"]))
         launch = self._start(program, occupancy)
@@ -109,6 +115,9 @@ class Machine:
             if status == quantum.ENDED:
                 break
             if status == quantum.NEEDS_CTAS:
+                if on_ctas_needed is not None:
+                    on_ctas_needed(int(launch["next_cta"]), int(launch["cycle"]))
+                    launch["ctas"] = program.shape.ctas
                 store.load(int(launch["next_cta"]) + self.spec.sms)
                 launch["loaded"] = store.loaded
             elif status != quantum.RUNNING:
@@ -116,7 +125,7 @@ class Machine:
             if should_stop is not None and should_stop():
                 raise Cancelled(f"{program.shape.name}: stopped on request")
             if on_progress is not None:
-                on_progress(self._progress(program, launch))
+                on_progress(self._progress(program, launch, int(before.sm[:, WARP_INSTRUCTIONS].sum())))
         self._last_sm = int(launch["last_sm"])
         cycles = int(launch["end"]) + 1
         self._cycle += cycles
@@ -138,9 +147,9 @@ class Machine:
             prepare_sm(self._gpu, sm, launch)
         return launch
 
-    def _progress(self, program: Program, launch: np.void) -> Progress:
+    def _progress(self, program: Program, launch: np.void, issued_before: int) -> Progress:
         resident = int(self._sms["resident"].sum())
-        instructions = int(self._sms["counter"][:, WARP_INSTRUCTIONS].sum())
+        instructions = int(self._sms["counter"][:, WARP_INSTRUCTIONS].sum()) - issued_before
         return Progress(int(launch["next_cta"]) - resident, program.shape.ctas, instructions, int(launch["cycle"]))
 
     def _explain(self, status: int, program: Program, launch: np.void) -> str:

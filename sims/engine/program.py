@@ -1,7 +1,8 @@
 """A decoded kernel, as the decoder hands it to the timing model.
 
-A kernel is a table of **static** instructions (one record per distinct instruction text) and a stream of CTA **chunks**. A chunk
-holds whole CTAs; for each dynamic warp instruction it has the index of its static record and one ``operand``:
+A kernel is a table of **static** instructions (one record per distinct instruction text) and a stream of CTA
+**chunks**. A chunk holds whole CTAs; for each dynamic warp instruction it has the index of its static record and one
+``operand``:
 
 =====================  ==========================================================================================
 kind of instruction    operand
@@ -12,7 +13,8 @@ global or local        offset into ``sector_addresses`` / ``sector_masks``: firs
 DEPBAR and its kin     the immediate (groups that may stay pending)
 BAR                    barrier id | participating threads << 4; 0 threads: the whole CTA
 GMMA                   1 if it closes a group of warpgroup MMAs, else 0
-TMA                    offset: count n, n sectors in transfer order, mbarrier address, bytes it completes there, CTA mask
+TMA                    offset: count n, n sectors in transfer order, mbarrier address, bytes it completes there,
+                       mask of the CTAs that receive
 mbarrier               offset: address, then two values: init (arrivals expected, initial phase), arrive (arrivals,
                        bytes: positive are expected, negative completed), wait (phase parity, 0)
 everything else, or    -1
@@ -20,9 +22,9 @@ no active lane
 =====================  ==========================================================================================
 
 A generic access is resolved while it is decoded: its static record says global, shared or local, never generic. A local
-"sector" is not yet an address but ``word << 7 | offset``: offset of the sector in the 128 bytes that word number ``word`` of a
-warp's 32 lanes takes up side by side. The SM that runs the warp adds base and slot (timing reference, section 9):
-``base + word * bytes_of_that_word_over_all_threads + 128 * warp_slot + offset``.
+"sector" is not yet an address but ``word << 7 | offset``: offset of the sector in the 128 bytes that word number
+``word`` of a warp's 32 lanes takes up side by side. The SM that runs the warp adds base and slot (timing measurements,
+section 9): ``base + word * bytes_of_that_word_over_all_threads + 128 * warp_slot + offset``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +35,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Functional units (one per sub-core and class, except MEM: one load/store unit per SM).
-UNIT_INT, UNIT_SP, UNIT_DP, UNIT_SFU, UNIT_BRANCH, UNIT_TEXTURE, UNIT_TENSOR, UNIT_UNIFORM, UNIT_GMMA, UNIT_MEM = range(10)
+UNIT_INT, UNIT_SP, UNIT_DP, UNIT_SFU, UNIT_BRANCH, UNIT_TEXTURE, UNIT_TENSOR, UNIT_UNIFORM, UNIT_GMMA, UNIT_MEM = range(
+    10
+)
 UNIT_NAMES = ("int", "sp", "dp", "sfu", "branch", "texture", "tensor", "uniform", "gmma", "mem")
 
 # What an instruction does beyond occupying its unit.
@@ -126,13 +130,30 @@ class KernelShape:
 class Program(Protocol):
     """A source of decoded CTAs. ``statics`` grows while chunks are read; an id never changes its meaning."""
 
-    shape: KernelShape
-    statics: NDArray[np.void]
-    opcodes: Sequence[str]
-    """Full opcode of each static record."""
-    counts: NDArray[np.int64]
-    """Per static record, over what was decoded so far: warp instructions, and the lanes active in them."""
-    unknown_opcodes: dict[str, int]
+    @property
+    def shape(self) -> KernelShape:
+        """The launch."""
+        ...
+
+    @property
+    def statics(self) -> NDArray[np.void]:
+        """Records of :data:`STATIC_DTYPE`."""
+        ...
+
+    @property
+    def opcodes(self) -> Sequence[str]:
+        """Full opcode of each static record."""
+        ...
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Per static record, over what was decoded so far: warp instructions, and the lanes active in them."""
+        ...
+
+    @property
+    def unknown_opcodes(self) -> dict[str, int]:
+        """Warp instructions by mnemonic that no table knows; they were timed by their family."""
+        ...
 
     def chunks(self) -> Iterator[CtaChunk]:
         """CTAs in file order. Raises ``TraceError`` where the file is cut or wrong; what came before stays valid."""

@@ -19,6 +19,7 @@ from sims.models.sim import Sim
 from sims.statlog import StatLog
 
 if TYPE_CHECKING:
+    from sims.models.results import SimKernel
     from sims.statlog import KernelBlock
 
 COMPACT_BYTES = 4 * 1024**2
@@ -82,19 +83,29 @@ class LogState(models.Model):
 
 
 def keep_blocks(sim: Sim, blocks: "list[KernelBlock]") -> None:
-    """Kernel rows from finished stats blocks, and an event for each."""
+    """Kernel rows from finished stats blocks, and an event for each. A shard's are its whole's."""
     from sims.models.results import SimKernel
-    from sims.serializers import SimKernelSerializer
 
     kernels = SimKernel.objects.keep(sim, blocks)
-    events = [("kernel", {"sim_id": sim.id, **SimKernelSerializer(kernel).data}) for kernel in kernels]
-    sim.publish(events)
-    if kernels:
-        sim.kernels_done = max(sim.kernels_done, parsed_kernels(sim))
-        spent = Counter(sim.spent)
-        for block in blocks:
-            spent.update(cycles_by_place(block.stats))
-        sim.spent = dict(spent)
+    if not kernels:
+        return
+    # The whole is locked and saved here; a sim in one piece is its caller's, who holds the lock and saves.
+    keeper = sim.keeper.lock() if sim.whole_id else sim
+    publish_kernels(keeper, kernels)
+    keeper.kernels_done = max(keeper.kernels_done, parsed_kernels(keeper))
+    spent = Counter(keeper.spent)
+    for kernel in kernels:
+        spent.update(cycles_by_place(kernel.stats))
+    keeper.spent = dict(spent)
+    if sim.whole_id:
+        keeper.save(update_fields=["kernels_done", "spent"])
+        sim.kernels_done += len(kernels)
+
+
+def publish_kernels(sim: Sim, kernels: "list[SimKernel]") -> None:
+    from sims.serializers import SimKernelSerializer
+
+    sim.publish([("kernel", {"sim_id": sim.id, **SimKernelSerializer(kernel).data}) for kernel in kernels])
 
 
 def parsed_kernels(sim: Sim) -> int:

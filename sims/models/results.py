@@ -28,8 +28,13 @@ class SimKernelQuerySet(models.QuerySet["SimKernel"]):
         Accel-Sim also prints blocks for intervals in which no kernel ended: they are no one's result.
         """
         blocks = [block for block in blocks if block.is_kernel]
-        taken = sim.kernels.filter(attempt=sim.attempt).count() if blocks else 0
+        taken = sim.keeper.kernels.filter(attempt=sim.keeper.attempt).count() if blocks else 0
         rows = [SimKernel.from_block(sim, block, number) for number, block in enumerate(blocks, start=taken + 1)]
+        thrown_away = set(sim.warm_up_indices)
+        return self.store([row for row in rows if row.index not in thrown_away])
+
+    def store(self, rows: "list[SimKernel]") -> "list[SimKernel]":
+        """Insert results, or put them in the place of those that are there for the same kernels."""
         # A log may claim one launch twice; no database takes the same row twice in one statement.
         return self.bulk_create(
             {row.index: row for row in rows}.values(),
@@ -116,9 +121,9 @@ class SimKernel(models.Model):
         if block.cycles is not None:
             simulated_ns = (block.cycles - launch_cycles) * 1e3 / sim.core_clock_mhz
         return cls(
-            sim=sim,
+            sim=sim.keeper,
             index=index,
-            attempt=sim.attempt,
+            attempt=sim.keeper.attempt,
             launch_uid=block.launch_uid,
             name=without_nul(block.name),
             stream=block.stream,
@@ -166,6 +171,11 @@ class StepTimeline(models.Model):
 
     @staticmethod
     def keep(sim: Sim, timeline: dict[str, Any], comparison: dict[str, Any]) -> None:
-        """Store a sim's timeline in place of an earlier one."""
+        """Store a sim's timeline in place of an earlier one, and tell of it. Call with the sim locked.
+
+        Timelines may be megabytes long: the event says that there is one, and its headline.
+        """
         values = {"timeline": timeline, "comparison": comparison, "posted_at": timezone.now()}
         StepTimeline.objects.update_or_create(sim=sim, defaults=values)
+        headline = {name: comparison.get(name) for name in ("error", "mape", "coverage")}
+        sim.publish([("step-timeline", {"sim_id": sim.id, "gpu_config": sim.gpu_config, **headline})])

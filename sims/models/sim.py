@@ -14,7 +14,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from cascade_site import ids
@@ -74,10 +74,19 @@ class SimQuerySet(models.QuerySet["Sim"]):
         return self.filter(status__in=STARTED, lease_expires_at__lt=now)
 
     def undelivered(self, now: datetime, patience: timedelta) -> "SimQuerySet":
-        """Queued sims whose task was last sent so long ago that the broker may have lost it."""
-        return self.filter(status=SimStatus.QUEUED).filter(
+        """Queued sims whose task was last sent so long ago that the broker may have lost it.
+
+        A sim in shards has no task of its own.
+        """
+        return self.filter(status=SimStatus.QUEUED, shard__isnull=True).filter(
             Q(dispatched_at__isnull=True) | Q(dispatched_at__lt=now - patience)
         )
+
+    def unmerged(self) -> "SimQuerySet":
+        """Sims in shards whose shards have all ended, and which have not."""
+        at_work = Sim.everything.filter(whole=OuterRef("pk")).unfinished()
+        shards = Sim.everything.filter(whole=OuterRef("pk"))
+        return self.unfinished().filter(Exists(shards), ~Exists(at_work))
 
     def claim(self, sim_id: str, worker: str) -> int | None:
         """Take a queued sim for one worker: its attempt number, or None where another was first.
@@ -113,8 +122,15 @@ class SimQuerySet(models.QuerySet["Sim"]):
         return self.filter(pk=sim_id, attempt=attempt, status__in=STARTED, stop_requested=False).exists()
 
 
+class WholeSims(models.Manager.from_queryset(SimQuerySet)):  # type: ignore[misc]
+    """Sims as clients see them: in one piece, whether shards do their work or not."""
+
+    def get_queryset(self) -> SimQuerySet:
+        return SimQuerySet(self.model, using=self._db).filter(whole__isnull=True)
+
+
 class Sim(models.Model):
-    """One sim of a run."""
+    """One sim of a run, or one shard of such a sim."""
 
     id = models.CharField(primary_key=True, max_length=16, default=ids.sim_id)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="sims")
@@ -127,6 +143,21 @@ class Sim(models.Model):
     simulator = models.CharField(max_length=10)
     kernel_indices = models.JSONField(
         default=list, blank=True, help_text="The trace's kernels to simulate, in order; empty for all."
+    )
+    whole = models.ForeignKey(
+        "self",
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="+",
+        related_query_name="shard",
+        help_text="The sim it is a shard of.",
+    )
+    warm_up_indices = models.JSONField(
+        default=list, blank=True, help_text="Kernels of a shard that are simulated for the caches' sake only."
+    )
+    stand_ins = models.JSONField(
+        default=dict, blank=True, help_text="Kernels that are not simulated, by the one whose result stands for theirs."
     )
     status = models.CharField(max_length=10, choices=SimStatus.choices, default=SimStatus.QUEUED, db_index=True)
     stop_requested = models.BooleanField(default=False)
@@ -153,7 +184,8 @@ class Sim(models.Model):
     dispatched_at = models.DateTimeField(null=True, blank=True)
     log_bytes = models.BigIntegerField(default=0)
 
-    objects = SimQuerySet.as_manager()
+    objects = WholeSims()
+    everything = SimQuerySet.as_manager()
 
     class Meta:
         ordering = ["run", "position"]
@@ -176,21 +208,43 @@ class Sim(models.Model):
 
     def lock(self) -> "Sim":
         """The row as it is now, held until the transaction ends."""
-        return Sim.objects.select_for_update().get(pk=self.pk)
+        return Sim.everything.select_for_update().get(pk=self.pk)
 
     def is_superseded(self, attempt: int | None) -> bool:
         """Whether a writer of this attempt has been overtaken by a newer one. No attempt given: the current one."""
         return attempt is not None and attempt != self.attempt
 
+    @property
+    def shards(self) -> SimQuerySet:
+        """The sims that do this one's work, in the order of its kernels; none for a sim in one piece."""
+        return Sim.everything.filter(whole=self).order_by("position")
+
+    @property
+    def keeper(self) -> "Sim":
+        """The sim whose results this one's kernels are: itself, or the whole of a shard."""
+        return self.whole or self
+
     def changed(self) -> None:
         """Publish this sim's new state, and the run's if it ended with it. Call inside the change's transaction."""
         from runs.serializers import RunSerializer
 
+        if self.whole_id:
+            self.publish_state()
+            return
         run_ended = self.run.follow_sims()
         events = [self._as_event()]
         if run_ended:
             events.append(("run", RunSerializer(Run.objects.with_sims().get(pk=self.run_id)).data))
         self.publish(events)
+
+    def publish_state(self) -> None:
+        """Tell of what a report has changed. Of a shard, the whole tells."""
+        from sims.sharding import follow
+
+        if self.whole_id:
+            follow(self)
+        else:
+            self.publish([self._as_event()])
 
     def _as_event(self) -> tuple[str, object]:
         from sims.serializers import SimSerializer
@@ -235,7 +289,7 @@ class Sim(models.Model):
             self.changed()
         elif before != self._reported():
             # Most heartbeats only count on: nothing in them moves the run, so its row stays unlocked.
-            self.publish([self._as_event()])
+            self.publish_state()
 
     def _reported(self) -> tuple[object, ...]:
         """What a heartbeat can change that clients want to hear of."""
@@ -261,9 +315,19 @@ class Sim(models.Model):
         self.heartbeat_at = self.finished_at = now
         self.lease_expires_at = None
         self.close_log()
+        self.fill_in()
         self.total_up()
         self.save()
         self.changed()
+
+    def fill_in(self) -> None:
+        """Results of kernels that others stand for, once those others have theirs."""
+        from sims.models.log import publish_kernels
+        from sims.stand_ins import fill_in
+
+        if self.stand_ins:
+            publish_kernels(self, fill_in(self))
+            self.kernels_done = max(self.kernels_done, self.kernels.count())
 
     def close_log(self) -> None:
         """Take what the log's parser still holds: the last block of a log that ends without another line."""
@@ -281,6 +345,11 @@ class Sim(models.Model):
 
     def request_stop(self) -> None:
         """Cancel: a queued sim ends at once, a started one when its runner hears of it, an ended one stays."""
+        if self.shards.exists():
+            from sims.sharding import request_stop
+
+            request_stop(self)
+            return
         with transaction.atomic():
             sim = self.lock()
             if sim.has_ended or sim.stop_requested:
@@ -345,7 +414,9 @@ class Sim(models.Model):
             if not sim.has_ended:
                 return False
             sim._queue_again("Queued again by an operator.")
-            return True
+        for shard in self.shards:
+            shard.requeue()
+        return True
 
     def _queue_again(self, detail: str) -> None:
         """Back to queued under the next attempt number, which fences the old runner off at once: waiting for the next

@@ -78,7 +78,10 @@ def _result(sim: object, index: int, real_ns: float, chance: random.Random) -> o
 
 def main() -> None:
     """Print p50, p95 and size of each route, and heartbeats taken per second."""
-    with tempfile.TemporaryDirectory(prefix="cascade-bench-") as folder, Cascade(Path(folder), _environment()) as cascade:
+    with (
+        tempfile.TemporaryDirectory(prefix="cascade-bench-") as folder,
+        Cascade(Path(folder), _environment()) as cascade,
+    ):
         web = cascade.start_web()
         run_id = cascade.manage("shell", "-v0", "-c", "from tests.benchmarks.api import seed; seed()").split()[-1]
         sims = web.http.get(f"/api/runs/{run_id}").json()["sims"]
@@ -87,7 +90,9 @@ def main() -> None:
             _measure(f"/api/runs/{run_id}{route}", lambda path=route: web.http.get(f"/api/runs/{run_id}{path}"))
         _measure("/api/traces/large", lambda: web.http.get("/api/traces/large"))
         _measure("/api/runs", lambda: web.http.get("/api/runs"))
-        print(f"heartbeats from {REPORTERS} connections: {_heartbeats_per_s(web.url, [sim['id'] for sim in sims]):.0f}/s")
+        print(
+            f"heartbeats from {REPORTERS} connections: {_heartbeats_per_s(web.url, [sim['id'] for sim in sims]):.0f}/s"
+        )
 
 
 def _environment() -> dict[str, str]:

@@ -14,22 +14,45 @@ SPEC = load_shipped()["SM86_RTX3070"]
 
 
 def report(uid: int, factor: int, *, stream: int = 0, source: str = "simulated") -> KernelReport:
+    caches = ("accesses", "misses", "pending_hits", "reservation_fails")
     counters = {
-        "gpu_sim_cycle": 5000 + 100 * factor, "gpu_sim_insn": 640 * factor, "gpgpu_n_tot_w_icount": 20 * factor,
-        "gpgpu_n_tot_thrd_icount": 640 * factor, "gpu_tot_issued_cta": factor, "total dram reads": 8 * factor,
-        "total dram writes": factor, "n_act": 2 * factor, "n_rd": 8 * factor, "n_wr_bk": factor, "n_pre": 0,
-        "icnt_total_pkts_mem_to_simt": 10 * factor, "icnt_total_pkts_simt_to_mem": 10 * factor,
-        **{f"L1D_total_cache_{name}": 4 * factor for name in ("accesses", "misses", "pending_hits", "reservation_fails")},
-        **{f"L2_total_cache_{name}": 3 * factor for name in ("accesses", "misses", "pending_hits", "reservation_fails")},
+        "gpu_sim_cycle": 5000 + 100 * factor,
+        "gpu_sim_insn": 640 * factor,
+        "gpgpu_n_tot_w_icount": 20 * factor,
+        "gpgpu_n_tot_thrd_icount": 640 * factor,
+        "gpu_tot_issued_cta": factor,
+        "total dram reads": 8 * factor,
+        "total dram writes": factor,
+        "n_act": 2 * factor,
+        "n_rd": 8 * factor,
+        "n_wr_bk": factor,
+        "n_pre": 0,
+        "icnt_total_pkts_mem_to_simt": 10 * factor,
+        "icnt_total_pkts_simt_to_mem": 10 * factor,
+        **{f"L1D_total_cache_{name}": 4 * factor for name in caches},
+        **{f"L2_total_cache_{name}": 3 * factor for name in caches},
         **{f"L2_cache_stats_breakdown[{kind}][{outcome}]": factor for kind in ACCESS_TYPES for outcome in OUTCOMES},
-    }  # fmt: skip
+    }
     own = {"cascade_limiter": "DRAM latency", "cascade_share_dram": 0.5}
     same = {"cascade_same_as": int(source.split()[1])} if source != "simulated" else {}
     return KernelReport(
-        index=uid, uid=uid, name="_Z4testPKfi", stream=stream, cycles=5000 + 100 * factor, launch_cycles=5000,
-        instructions=640 * factor, warp_instructions=20 * factor, simulated_ns=88.3 * factor, occupancy=0.5, l1_hit_rate=0.0,
-        l2_hit_rate=0.0, dram_bytes=9 * 32 * factor, source=source, limiter="DRAM latency", stats=counters | own | same,
-    )  # fmt: skip
+        index=uid,
+        uid=uid,
+        name="_Z4testPKfi",
+        stream=stream,
+        cycles=5000 + 100 * factor,
+        launch_cycles=5000,
+        instructions=640 * factor,
+        warp_instructions=20 * factor,
+        simulated_ns=88.3 * factor,
+        occupancy=0.5,
+        l1_hit_rate=0.0,
+        l2_hit_rate=0.0,
+        dram_bytes=9 * 32 * factor,
+        source=source,
+        limiter="DRAM latency",
+        stats=counters | own | same,
+    )
 
 
 def written(*reports: KernelReport, end: bool = True) -> StatLog:

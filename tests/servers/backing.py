@@ -60,17 +60,23 @@ def postgres_server() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@contextmanager
-def redis_server(folder: Path) -> Iterator[str]:
-    """A Redis server that keeps nothing on disk; yields its ``REDIS_URL``."""
+def start_redis(folder: Path, port: int) -> Process:
+    """Start a Redis server that keeps nothing on disk, and wait until it answers."""
     binary = shutil.which("redis-server")
     if binary is None:
         raise MissingError("redis-server is not installed")
-    port = free_port()
     argv = [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
     server = Process("redis", argv, folder)
+    server.wait_ready(lambda: answers(port))
+    return server
+
+
+@contextmanager
+def redis_server(folder: Path) -> Iterator[str]:
+    """A Redis server; yields its ``REDIS_URL``."""
+    port = free_port()
+    server = start_redis(folder, port)
     try:
-        server.wait_ready(lambda: answers(port))
         yield f"redis://127.0.0.1:{port}/0"
     finally:
         server.stop()

@@ -26,12 +26,12 @@ def test_there_are_no_more_shards_than_kernels() -> None:
     assert split([], 8) == []
 
 
-def test_a_cold_shard_runs_its_own_kernels_alone() -> None:
-    assert all(shard.warm_from == shard.start for shard in split([1.0] * 40, 4, "cold"))
+def test_a_shard_runs_its_own_kernels_alone() -> None:
+    assert all(shard.warm_from == shard.start for shard in split([1.0] * 40, 4))
 
 
-def test_a_warm_shard_runs_a_few_kernels_before_its_own() -> None:
-    first, second = split([1.0] * 40, 2, "warm")
+def test_a_shard_is_warmed_up_by_a_few_kernels_before_its_own() -> None:
+    first, second = split([1.0] * 40, 2, warm_up=True)
     assert (first.warm_from, second.start, second.warm_from, second.cost) == (0, 20, 15, 25)
 
 
@@ -40,9 +40,9 @@ def test_no_shards_at_all_are_refused() -> None:
         split([1.0], 0)
 
 
-@given(st.lists(st.floats(0, 1e9), max_size=40), st.integers(1, 10), st.sampled_from(["cold", "warm", "flushed"]))
-def test_every_kernel_is_in_one_shard(costs: list[float], count: int, l2: str) -> None:
-    shards = split(costs, count, l2)  # type: ignore[arg-type]
+@given(st.lists(st.floats(0, 1e9), max_size=40), st.integers(1, 10), st.booleans())
+def test_every_kernel_is_in_one_shard(costs: list[float], count: int, warm_up: bool) -> None:
+    shards = split(costs, count, warm_up=warm_up)
     assert len(shards) <= count
     assert [place for shard in shards for place in range(shard.start, shard.stop)] == list(range(len(costs)))
 

@@ -168,8 +168,8 @@ def conflict_degree(scratch: Any, lanes: Number) -> Number:
             break
     if not conflict:
         return 1
-    for bank in range(32):
-        scratch.bank_count[bank] = 0
+    for cleared in range(32):
+        scratch.bank_count[cleared] = 0
     degree: Number = 1
     for i in range(lanes):
         word = scratch.address[i] >> np.uint64(2)

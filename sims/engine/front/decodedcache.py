@@ -143,6 +143,7 @@ def _unpacked(data: bytes) -> Prepared:
             CtaChunk(first_cta, ctas, **{name: arrays[f"{name}{i}"] for name in CHUNK_ARRAYS})
             for i, (first_cta, ctas) in enumerate(facts["chunks"])
         ]
-    shape = KernelShape(**{name: tuple(v) if isinstance(v, list) else v for name, v in facts["shape"].items()})
+    launch: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in facts["shape"].items()}
+    shape = KernelShape(**launch)
     program = KeptProgram(shape, statics, facts["opcodes"], counts, facts["unknown_opcodes"], chunks)
     return Prepared(facts["signature"], shape, statics, counts, program)

@@ -56,8 +56,8 @@ class LogWriter:
                 self._line(f"-{name:<40} {value} #")
         clocks = (spec.core_clock_mhz, spec.icnt_clock_mhz, spec.l2_clock_mhz, spec.memory_clock_mhz)
         self._line("GPGPU-Sim uArch: clock freqs: " + ":".join(f"{mhz * 1e6:.6f}" for mhz in clocks))
-        for name, value in switches.items():
-            self._line(f"cascade: {name} is {value}")
+        for switch, setting in switches.items():
+            self._line(f"cascade: {switch} is {setting}")
         for note in notes:
             self._line(f"cascade: {note}")
         self._stream.flush()

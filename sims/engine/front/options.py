@@ -37,7 +37,8 @@ class Options:
 
     def exact(self) -> "Options":
         """Every instruction of every kernel simulated."""
-        return replace(self, **dict.fromkeys(SHORTCUTS, False))
+        off: dict[str, Any] = dict.fromkeys(SHORTCUTS, False)
+        return replace(self, **off)
 
     @property
     def shortcuts(self) -> list[str]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sims.engine.decode import open_program
 from sims.engine.decode.statics import StaticTable
+from sims.engine.decode.text import CHUNK_INSTRUCTIONS
 from sims.engine.front.digest import Digest
 from sims.engine.front.streams import share_streams
 from sims.engine.program import CtaChunk, KernelShape
@@ -53,9 +54,10 @@ def prepare(
     *,
     share: bool = True,
     keep_bytes: int = KEEP_BYTES,
+    chunk_instructions: int = CHUNK_INSTRUCTIONS,
 ) -> Prepared:
     """Decode a kernel file whole. Raises ``TraceError``; ``on_chunk`` may raise to stop."""
-    with open_program(file, table=table) as program:
+    with open_program(file, table=table, chunk_instructions=chunk_instructions) as program:
         digest = Digest(program.shape)
         kept: list[CtaChunk] = []
         size = 0

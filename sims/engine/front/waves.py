@@ -1,0 +1,137 @@
+"""Steady-state waves: the middle of a large, even grid is not simulated but goes at the rate of the waves before it.
+
+A wave is as many CTAs as the GPU holds at once. The engine says when it hands out which CTA. Once two full waves in a row took
+the same time within :data:`AGREEMENT`, and what follows is the same work, whole waves are left out; the rest, one to two
+waves, is simulated, so that the tail is the kernel's own.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sims.engine.front.prepared import KeptProgram
+from sims.engine.program import CtaChunk, KernelShape
+from sims.gpus.spec import SECTOR_BYTES
+
+AGREEMENT = 0.02
+"""Largest difference of two waves' times that counts as steady."""
+EVENNESS = 0.01
+"""Largest deviation of a wave's instructions, or a chunk's sectors per instruction, from the mean."""
+WARM_UP_WAVES = 1
+"""The first wave starts on an empty GPU and says nothing about the others."""
+L2_TURNOVER = 1.5
+"""Traffic, in L2 capacities, before the L2 is in its steady state (evictions and write-backs have begun)."""
+
+
+@dataclass(slots=True)
+class SteadyWaves:
+    """A program that leaves waves out. Give :meth:`ctas_needed` to the machine; :attr:`skipped_cycles` is to be added."""
+
+    program: KeptProgram
+    wave_ctas: int
+    l2_bytes: int
+    shape: KernelShape = field(init=False)
+    skipped_ctas: int = 0
+    skipped_cycles: int = 0
+    _delivered: int = 0
+    _handed_out: list[tuple[int, int]] = field(default_factory=list)
+    """(CTAs handed out, cycle), ascending."""
+
+    def __post_init__(self) -> None:
+        self.shape = replace(self.program.shape)
+
+    @property
+    def statics(self) -> NDArray[np.void]:
+        """Those of the whole program."""
+        return self.program.statics
+
+    @property
+    def opcodes(self) -> list[str]:
+        """Those of the whole program."""
+        return self.program.opcodes
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Those of the whole program, left-out waves included."""
+        return self.program.counts
+
+    @property
+    def unknown_opcodes(self) -> dict[str, int]:
+        """Those of the whole program."""
+        return self.program.unknown_opcodes
+
+    def chunks(self) -> Iterator[CtaChunk]:
+        """The chunks, without the CTAs that were left out while they were being asked for."""
+        for chunk in self.program.kept:
+            # `skipped_ctas` may be set between two chunks; then the CTAs right behind the delivered ones are dropped.
+            first = max(chunk.first_cta, self._next_cta())
+            if first >= chunk.first_cta + chunk.ctas:
+                continue
+            part = cut(chunk, first - chunk.first_cta, self.shape.warps_per_cta)
+            self._delivered += part.ctas
+            yield part
+
+    def _next_cta(self) -> int:
+        """Number, in the whole grid, of the next CTA to deliver."""
+        return self._delivered + self.skipped_ctas
+
+    def ctas_needed(self, handed_out: int, cycle: int) -> None:
+        """The engine has handed out so many CTAs by this cycle and wants more: decide once whether waves can be left out."""
+        self._handed_out.append((handed_out, cycle))
+        if self.skipped_ctas or self.wave_ctas <= 0:
+            return
+        waves_left = (self.program.shape.ctas - self._delivered) // self.wave_ctas - 1
+        wave_cycles = self._steady_wave_cycles()
+        if waves_left < 1 or wave_cycles is None or not self._rest_is_even():
+            return
+        self.skipped_ctas = waves_left * self.wave_ctas
+        self.skipped_cycles = round(waves_left * wave_cycles)
+        self.shape = replace(self.shape, grid=(self.program.shape.ctas - self.skipped_ctas, 1, 1))
+
+    def _steady_wave_cycles(self) -> float | None:
+        """Cycles of a wave, if the last two took the same time; None otherwise."""
+        handed_out, _ = self._handed_out[-1]
+        last = handed_out // self.wave_ctas
+        if last < WARM_UP_WAVES + 3:
+            return None
+        at = [self._cycle_of((last - back) * self.wave_ctas) for back in (2, 1, 0)]
+        first, second = at[1] - at[0], at[2] - at[1]
+        if first <= 0 or second <= 0 or abs(second - first) > AGREEMENT * max(first, second):
+            return None
+        return (at[2] - at[0]) / 2
+
+    def _cycle_of(self, ctas: int) -> float:
+        """When so many CTAs had been handed out, between the moments the engine told."""
+        told = np.array(self._handed_out, np.float64)
+        return float(np.interp(ctas, told[:, 0], told[:, 1]))
+
+    def _rest_is_even(self) -> bool:
+        """Whether what would be left out is the same work as what was measured, with the L2 in its steady state."""
+        kept, warps = self.program.kept, self.shape.warps_per_cta
+        instructions = np.concatenate([chunk.warp_length.reshape(-1, warps).sum(axis=1) for chunk in kept])
+        waves = len(instructions) // self.wave_ctas
+        per_wave = instructions[: waves * self.wave_ctas].reshape(waves, -1).sum(axis=1)
+        if np.abs(per_wave / per_wave.mean() - 1).max() > EVENNESS:
+            return False
+        sectors = np.array([len(chunk.sector_addresses) / max(1, int(chunk.warp_length.sum())) for chunk in kept[:-1]])
+        if len(sectors) and sectors.mean() > 0 and np.abs(sectors / sectors.mean() - 1).max() > EVENNESS:
+            return False
+        total = sum(len(chunk.sector_addresses) for chunk in kept) * SECTOR_BYTES
+        moved = total * self._delivered / self.program.shape.ctas
+        return total < self.l2_bytes / 2 or moved >= L2_TURNOVER * self.l2_bytes
+
+
+def cut(chunk: CtaChunk, leave_out: int, warps_per_cta: int) -> CtaChunk:
+    """The chunk without its first ``leave_out`` CTAs."""
+    if leave_out == 0:
+        return chunk
+    warps = leave_out * warps_per_cta
+    return replace(
+        chunk,
+        first_cta=chunk.first_cta + leave_out,
+        ctas=chunk.ctas - leave_out,
+        warp_start=chunk.warp_start[warps:],
+        warp_length=chunk.warp_length[warps:],
+    )

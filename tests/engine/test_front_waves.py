@@ -1,0 +1,69 @@
+"""Leaving out steady waves: when it is done, and that the rest of the program stays whole."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sims.engine.front.prepared import KeptProgram, prepare
+from sims.engine.front.waves import SteadyWaves
+from tests.engine.kernel_texts import EXIT, cta, header
+
+ADD = "0010 ffffffff 1 R4 IADD3 2 R5 R6 0 0 "
+WAVE = 10
+L2_BYTES = 1 << 20
+
+
+def program(tmp_path: Path, ctas: int, length: Callable[[int], int] = lambda i: 3) -> KeptProgram:
+    text = header(ctas=ctas) + "".join(cta([ADD] * length(i) + [EXIT]) for i in range(ctas))
+    (tmp_path / "kernel-1.traceg").write_text(text)
+    kept = prepare(tmp_path / "kernel-1.traceg", None, lambda: None, share=False, chunk_instructions=40).program
+    assert kept is not None
+    return kept
+
+
+def delivered(waves: SteadyWaves, cycle_of: Callable[[int], int]) -> list[int]:
+    """CTAs in the order in which an engine would get them, asking before each chunk."""
+    numbers: list[int] = []
+    chunks = waves.chunks()
+    while len(numbers) < waves.shape.ctas:
+        waves.ctas_needed(len(numbers), cycle_of(len(numbers)))
+        if len(numbers) >= waves.shape.ctas:
+            break
+        chunk = next(chunks)
+        numbers += range(chunk.first_cta, chunk.first_cta + chunk.ctas)
+    return numbers
+
+
+def steady(ctas: int) -> int:
+    """A CTA every 7 cycles."""
+    return 7 * ctas
+
+
+def test_the_middle_of_a_steady_grid_is_left_out(tmp_path: Path) -> None:
+    waves = SteadyWaves(program(tmp_path, 205), WAVE, L2_BYTES)
+    numbers = delivered(waves, steady)
+    assert (waves.skipped_ctas % WAVE, waves.skipped_cycles) == (0, 7 * waves.skipped_ctas)
+    assert waves.skipped_ctas > 100
+    assert len(numbers) + waves.skipped_ctas == 205
+
+
+def test_the_tail_is_the_kernels_own(tmp_path: Path) -> None:
+    waves = SteadyWaves(program(tmp_path, 205), WAVE, L2_BYTES)
+    assert delivered(waves, steady)[-WAVE:] == list(range(195, 205))
+
+
+@pytest.mark.parametrize("ctas", [10, 40, 55])
+def test_a_small_grid_is_simulated_whole(tmp_path: Path, ctas: int) -> None:
+    waves = SteadyWaves(program(tmp_path, ctas), WAVE, L2_BYTES)
+    assert delivered(waves, steady) == list(range(ctas))
+
+
+def test_waves_that_grow_slower_are_not_steady(tmp_path: Path) -> None:
+    waves = SteadyWaves(program(tmp_path, 205), WAVE, L2_BYTES)
+    assert delivered(waves, lambda ctas: ctas * ctas) == list(range(205))
+
+
+def test_an_uneven_grid_is_simulated_whole(tmp_path: Path) -> None:
+    waves = SteadyWaves(program(tmp_path, 205, lambda i: 3 if i < 150 else 6), WAVE, L2_BYTES)
+    assert delivered(waves, steady) == list(range(205))
