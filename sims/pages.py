@@ -5,13 +5,16 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
+from cascade_site.charts.roofline import KernelPoint, roofline_chart
 from cascade_site.charts.stack import stack_chart
 from cascade_site.pages import page
 from cascade_site.tables import Column, Table
+from sims.gpus import spec_from_dict
 from sims.limiters import PLACES, Spent, cycles_by_place
 from sims.models import GpuConfig, Sim, SimKernel
 from sims.shown import differing_names, value_names, value_of
 from sims.simulators.registry import simulators_for
+from traces.times.names import demangled
 
 KERNEL_COLUMNS = [
     Column("index", "#", "number"),
@@ -63,10 +66,26 @@ def sim_detail(request: HttpRequest, sim_id: str) -> HttpResponse:
         "table": table,
         "live": not sim.has_ended,
         "shards": list(sim.shards),
+        "roofline": _roofline(sim, rows, total),
         "spent": spent if sim.spent else None,
         "stack": stack_chart("Where the cycles went", PLACES, [(sim.gpu_config, spent.cycles)]),
     }
     return table.export() or render(request, "sims/detail.html", context)
+
+
+def _roofline(sim: Sim, rows: list[dict[str, Any]], total_ns: float) -> Any:
+    points = [
+        KernelPoint(
+            row["index"],
+            demangled(row["name"]),
+            row["instructions"] or 0,
+            row["dram_bytes"] or 0,
+            row["simulated_ns"] or 0,
+            row["href"],
+        )
+        for row in rows
+    ]
+    return roofline_chart(spec_from_dict(sim.config), points, total_ns)
 
 
 @page()

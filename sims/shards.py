@@ -1,22 +1,19 @@
-"""One sim over many machines: its kernels in shards that workers take independently, merged in order.
+"""One sim over many machines: how its kernels are divided into shards that workers take independently.
 
-Kernels of a list depend on each other only through what they leave in the L2. Where a sim gives every kernel an L2 of its
-own (``cold`` or ``warm``), shards change nothing at all. Where kernels find what earlier ones left (``chain``), a shard
-begins with an empty L2, and its first kernels miss more than they would; a warm-up runs the kernels before the shard
-first and throws their results away, for a share of the shard's work.
+Kernels of a list depend on each other only through what they leave in the L2. What a shard finds there is a choice:
+
+- ``cold``: an empty L2, as at the start of a trace. Fastest; the first kernels of every shard but one miss more.
+- ``warm``: kernels before the shard are simulated first and thrown away, as many as a share of its work allows.
+- ``flushed``: every kernel has an L2 of its own, in a single sim as well. Then shards change nothing at all.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Literal
+
+L2Choice = Literal["cold", "warm", "flushed"]
 
 _WARM_UP_SHARE = 0.25
-
-Result = TypeVar("Result")
-
-
-class IncompleteShardsError(ValueError):
-    """Shards whose results do not make up the whole sim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +28,10 @@ class Shard:
     """Of the kernels and their warm-up, in the unit of the costs given."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShardResult(Generic[Result]):
-    """What a worker hands back: one result per kernel of the shard, in order, and its part of the log."""
-
-    shard: Shard
-    kernels: Sequence[Result]
-    log: str = ""
-
-
-def split(costs: Sequence[float], shards: int, *, warm_up: bool = False) -> list[Shard]:
+def split(costs: Sequence[float], shards: int, l2: L2Choice = "cold") -> list[Shard]:
     """Divide a list into at most ``shards`` runs of neighbours so that the costliest is as cheap as it can be.
 
     :param costs: per kernel, for example its instructions; zero and negative ones count as a little
-    :param warm_up: run a few kernels before each shard first
     :raises ValueError: when ``shards`` is not above zero
     """
     if shards < 1:
@@ -56,8 +43,7 @@ def split(costs: Sequence[float], shards: int, *, warm_up: bool = False) -> list
     starts = _starts(work, _smallest_limit(work, shards))
     stops = [*starts[1:], len(work)]
     return [
-        _shard(number, start, stop, work, warm_up)
-        for number, (start, stop) in enumerate(zip(starts, stops, strict=True))
+        _shard(number, start, stop, work, l2) for number, (start, stop) in enumerate(zip(starts, stops, strict=True))
     ]
 
 
@@ -84,35 +70,10 @@ def _starts(work: Sequence[float], limit: float) -> list[int]:
     return starts
 
 
-def _shard(number: int, start: int, stop: int, work: Sequence[float], warm_up: bool) -> Shard:
+def _shard(number: int, start: int, stop: int, work: Sequence[float], l2: L2Choice) -> Shard:
     cost = sum(work[start:stop])
-    warm_from, budget = start, cost * _WARM_UP_SHARE if warm_up else 0.0
+    warm_from, budget = start, cost * _WARM_UP_SHARE if l2 == "warm" else 0.0
     while warm_from > 0 and work[warm_from - 1] <= budget:
         warm_from -= 1
         budget -= work[warm_from]
     return Shard(number, start, stop, warm_from, cost + sum(work[warm_from:start]))
-
-
-def merge(shards: Sequence[Shard], results: Iterable[ShardResult[Result]]) -> tuple[list[Result], str]:
-    """All kernels' results in launch order and the whole log, from shards that ended in any order.
-
-    A shard that two workers finished (one was taken for lost) counts once: the same input gives the same result.
-
-    :raises IncompleteShardsError: when a shard is missing, or has fewer or more results than kernels
-    """
-    by_number: dict[int, ShardResult[Result]] = {}
-    for result in results:
-        by_number.setdefault(result.shard.number, result)
-    kernels: list[Result] = []
-    logs: list[str] = []
-    for shard in shards:
-        found = by_number.get(shard.number)
-        if found is None:
-            raise IncompleteShardsError(f"Shard {shard.number} of {len(shards)} has no result.")
-        if len(found.kernels) != shard.stop - shard.start:
-            raise IncompleteShardsError(
-                f"Shard {shard.number} has {len(found.kernels)} results for {shard.stop - shard.start} kernels."
-            )
-        kernels += found.kernels
-        logs.append(found.log)
-    return kernels, "".join(logs)

@@ -1,9 +1,9 @@
 """Where compiled code is kept, and how a bad cache heals itself.
 
 Numba's own cache looks at one source file at a time: after a change in one module, callers in others keep the old
-inlined code. So the folder's name holds a hash of all the engine's sources, and a stale folder is simply never looked
-at again. A folder that cannot be written is replaced by a temporary one; damaged files in it are deleted (:func:`discard`) and
-compiled again.
+inlined code. So the folder's name holds a hash of all sources of compiled code, and a stale folder is never looked at
+again. A folder that cannot be written is replaced by a temporary one; damaged files in it are deleted
+(:func:`discard`) and compiled again.
 """
 
 import hashlib

@@ -12,7 +12,7 @@ import math
 import random
 from dataclasses import dataclass
 
-from sims.shards import split
+from sims.shards import L2Choice, split
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,16 @@ def main() -> None:
     instructions = [chance.lognormvariate(math.log(2e6), 1.2) for _ in range(chosen.kernels)]
     seconds = [count / chosen.rate for count in instructions]
     print(f"{chosen.kernels} kernels, {sum(seconds) / 3600:.1f} h on one worker, longest kernel {max(seconds):.0f} s")
-    for warm_up in (False, True):
-        print(
-            f"\n{'with' if warm_up else 'without'} warm-up, 4 shards per worker\n workers   shards     wall s   speed-up   efficiency   bound by"
-        )
+    l2_choices: tuple[L2Choice, ...] = ("cold", "warm")
+    for l2 in l2_choices:
+        print(f"\nL2 {l2}, 4 shards per worker")
+        print(" workers   shards     wall s   speed-up   efficiency   bound by")
         for workers in (1, 4, 16, 64, 256, 1000):
-            _print_row(seconds, workers, warm_up, Costs())
+            _print_row(seconds, workers, l2, Costs())
 
 
-def _print_row(seconds: list[float], workers: int, warm_up: bool, costs: Costs) -> None:
-    shards = split(seconds, workers * 4, warm_up=warm_up)
+def _print_row(seconds: list[float], workers: int, l2: L2Choice, costs: Costs) -> None:
+    shards = split(seconds, workers * 4, l2)
     running: list[float] = []
     handed_out = 0.0
     # The longest first: what is left at the end is then small.

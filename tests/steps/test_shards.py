@@ -1,16 +1,10 @@
-"""A sim in shards: evenly divided, warmed as chosen, merged in order."""
-
-import random
+"""A sim in shards: evenly divided, warmed as chosen."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sims.shards import IncompleteShardsError, Shard, ShardResult, merge, split
-
-
-def results(shards: list[Shard]) -> list[ShardResult[int]]:
-    return [ShardResult(shard, range(shard.start, shard.stop), f"log {shard.number}\n") for shard in shards]
+from sims.shards import L2Choice, split
 
 
 def test_equal_kernels_are_divided_evenly() -> None:
@@ -31,7 +25,7 @@ def test_a_shard_runs_its_own_kernels_alone() -> None:
 
 
 def test_a_shard_is_warmed_up_by_a_few_kernels_before_its_own() -> None:
-    first, second = split([1.0] * 40, 2, warm_up=True)
+    first, second = split([1.0] * 40, 2, "warm")
     assert (first.warm_from, second.start, second.warm_from, second.cost) == (0, 20, 15, 25)
 
 
@@ -40,9 +34,9 @@ def test_no_shards_at_all_are_refused() -> None:
         split([1.0], 0)
 
 
-@given(st.lists(st.floats(0, 1e9), max_size=40), st.integers(1, 10), st.booleans())
-def test_every_kernel_is_in_one_shard(costs: list[float], count: int, warm_up: bool) -> None:
-    shards = split(costs, count, warm_up=warm_up)
+@given(st.lists(st.floats(0, 1e9), max_size=40), st.integers(1, 10), st.sampled_from(["cold", "warm", "flushed"]))
+def test_every_kernel_is_in_one_shard(costs: list[float], count: int, l2: L2Choice) -> None:
+    shards = split(costs, count, l2)
     assert len(shards) <= count
     assert [place for shard in shards for place in range(shard.start, shard.stop)] == list(range(len(costs)))
 
@@ -55,27 +49,3 @@ def test_no_other_division_has_a_cheaper_costliest_shard(costs: list[int], count
         return min(max(sum(costs[start:stop]), best(stop, left - 1)) for stop in range(start, len(costs) + 1))
 
     assert max(shard.cost for shard in split([float(cost) for cost in costs], count)) == pytest.approx(best(0, count))
-
-
-def test_results_are_merged_in_launch_order_whenever_they_came() -> None:
-    shards = split([1.0] * 10, 3)
-    shuffled = results(shards)
-    random.Random(1).shuffle(shuffled)
-    assert merge(shards, shuffled) == (list(range(10)), "log 0\nlog 1\nlog 2\n")
-
-
-def test_a_shard_that_two_workers_finished_counts_once() -> None:
-    shards = split([1.0] * 4, 2)
-    assert merge(shards, results(shards) + results(shards))[0] == [0, 1, 2, 3]
-
-
-def test_a_missing_shard_is_named() -> None:
-    shards = split([1.0] * 4, 2)
-    with pytest.raises(IncompleteShardsError, match="Shard 1 of 2 has no result"):
-        merge(shards, results(shards)[:1])
-
-
-def test_a_shard_with_too_few_results_is_named() -> None:
-    shards = split([1.0] * 4, 1)
-    with pytest.raises(IncompleteShardsError, match="Shard 0 has 2 results for 4 kernels"):
-        merge(shards, [ShardResult(shards[0], [1, 2])])

@@ -1,7 +1,6 @@
 """Runs a trace on one GPU: the list's commands in order, kernel after kernel, with the shortcuts asked for."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from sims.engine.decode import open_program
@@ -13,7 +12,9 @@ from sims.engine.front.plan import Launch, Plan
 from sims.engine.front.prepared import Prepared, prepare
 from sims.engine.front.progress import ProgressMeter, SimulationProgress
 from sims.engine.front.report import InstructionCounts, KernelReport, report_of
+from sims.engine.front.waves import MIN_WAVES, SteadyWaves, completed
 from sims.engine.machine import Machine
+from sims.engine.occupancy import occupancy_of
 from sims.engine.program import Program
 from sims.engine.results import KernelResult
 from sims.gpus.spec import GpuSpec
@@ -92,13 +93,32 @@ class Simulation:
         return report
 
     def _simulate(self, launch: Launch, prepared: Prepared) -> KernelReport:
-        with ExitStack() as stack:
-            program: Program = prepared.program or stack.enter_context(open_program(launch.file))
-            result = self._run(program, launch)
         counts = InstructionCounts.of(prepared.statics, prepared.counts)
-        return report_of(result, prepared.shape, counts, self.spec, index=launch.index, uid=launch.uid)
+        waves = self._waves(prepared)
+        if waves is not None:
+            result = completed(self._run(waves, launch, waves.ctas_needed), waves)
+        elif prepared.program is not None:
+            result = self._run(prepared.program, launch)
+        else:
+            with open_program(launch.file) as program:
+                result = self._run(program, launch)
+        report = report_of(result, prepared.shape, counts, self.spec, index=launch.index, uid=launch.uid)
+        if waves is not None and waves.skipped_ctas:
+            report.stats["cascade_steady_ctas_left_out"] = waves.skipped_ctas
+        return report
 
-    def _run(self, program: Program, launch: Launch) -> KernelResult:
+    def _waves(self, prepared: Prepared) -> SteadyWaves | None:
+        """The kernel as one whose steady waves may be left out; None where it has too few of them."""
+        if not self.options.steady_waves or prepared.program is None:
+            return None
+        wave = occupancy_of(prepared.shape, self.spec).ctas_per_sm * self.spec.sms
+        if prepared.shape.ctas < MIN_WAVES * wave:
+            return None
+        return SteadyWaves(prepared.program, wave, self.spec.l2_bytes)
+
+    def _run(
+        self, program: Program, launch: Launch, on_ctas_needed: Callable[[int, int], None] | None = None
+    ) -> KernelResult:
         """One kernel on the machine, with the L2 as the options want it."""
         name = program.shape.name
         if self.options.l2 != "chain":
@@ -110,6 +130,7 @@ class Simulation:
             program,
             on_progress=lambda progress: self._meter.running(launch, name, progress),
             should_stop=self.should_stop,
+            on_ctas_needed=on_ctas_needed,
         )
         self._meter.ended(launch, name, int(result.counters["gpgpu_n_tot_w_icount"]))
         return result

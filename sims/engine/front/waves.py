@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sims.engine.front.prepared import KeptProgram
 from sims.engine.program import CtaChunk, KernelShape
+from sims.engine.results import KernelResult
 from sims.gpus.spec import SECTOR_BYTES
 
 AGREEMENT = 0.02
@@ -21,6 +22,8 @@ EVENNESS = 0.01
 """Largest deviation of a wave's instructions, or a chunk's sectors per instruction, from the mean."""
 WARM_UP_WAVES = 1
 """The first wave starts on an empty GPU and says nothing about the others."""
+MIN_WAVES = 6
+"""Of a grid: with fewer there is nothing to leave out."""
 L2_TURNOVER = 1.5
 """Traffic, in L2 capacities, before the L2 is in its steady state (evictions and write-backs have begun)."""
 
@@ -134,4 +137,29 @@ def cut(chunk: CtaChunk, leave_out: int, warps_per_cta: int) -> CtaChunk:
         ctas=chunk.ctas - leave_out,
         warp_start=chunk.warp_start[warps:],
         warp_length=chunk.warp_length[warps:],
+    )
+
+
+_RATIOS = ("_rate", "average ", "gpu_sim_cycle", "gpu_tot_issued_cta")
+
+
+def completed(result: KernelResult, waves: SteadyWaves) -> KernelResult:
+    """The result of the whole grid: left-out waves at the steady rate, counters in proportion to the CTAs."""
+    if not waves.skipped_ctas:
+        return result
+    ctas = waves.program.shape.ctas
+    factor = ctas / (ctas - waves.skipped_ctas)
+    cycles = result.cycles + waves.skipped_cycles
+    counters = {
+        name: value if any(part in name for part in _RATIOS) else round(value * factor)
+        for name, value in result.counters.items()
+    }
+    counters |= {"gpu_sim_cycle": cycles + result.launch_cycles, "gpu_tot_issued_cta": ctas}
+    slower = result.cycles * factor / cycles
+    return replace(
+        result,
+        cycles=cycles,
+        counters=counters,
+        dram_bandwidth_gbs=result.dram_bandwidth_gbs * slower,
+        l2_bandwidth_gbs=result.l2_bandwidth_gbs * slower,
     )

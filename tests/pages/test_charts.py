@@ -1,0 +1,70 @@
+"""Still pictures: the geometry of what the templates draw."""
+
+import pytest
+
+from cascade_site.charts.bars import BarInput, bar_chart
+from cascade_site.charts.line import line_chart
+from cascade_site.charts.roofline import KernelPoint, roofline_chart
+from cascade_site.charts.scatter import MOST_POINTS, Point, scatter_chart
+from cascade_site.charts.stack import stack_chart
+from sims.gpus import load_shipped
+
+
+def test_bars_are_on_one_scale_from_zero() -> None:
+    chart = bar_chart("times", [BarInput("a", 1000.0), BarInput("b", 500.0), BarInput("c", None)])
+    assert chart is not None
+    assert [bar.label for bar in chart.bars] == ["a", "b"]
+    assert chart.bars[1].width == pytest.approx(chart.bars[0].width / 2)
+
+
+@pytest.mark.parametrize("values", [[], [None], [0.0]])
+def test_there_is_no_bar_chart_of_nothing(values: list[float | None]) -> None:
+    assert bar_chart("times", [BarInput("a", value) for value in values]) is None
+
+
+def test_a_point_that_is_right_lies_on_the_diagonal() -> None:
+    chart = scatter_chart([Point(1e3, 1e3, 0, "", ""), Point(1e6, 1e6, 0, "", "")])
+    assert chart is not None
+    x0, y0, x1, y1 = chart.ideal
+    for dot in chart.dots:
+        assert (dot.x - x0) / (x1 - x0) == pytest.approx((dot.y - y0) / (y1 - y0), abs=1e-3)
+
+
+def test_the_still_correlation_shows_the_longest_kernels_and_counts_the_others() -> None:
+    chart = scatter_chart([Point(float(n), float(n), 0, "", "") for n in range(1, MOST_POINTS + 11)])
+    assert chart is not None
+    assert (len(chart.dots), chart.left_out) == (MOST_POINTS, 10)
+
+
+def test_points_without_a_time_are_no_points() -> None:
+    assert scatter_chart([Point(0, 5, 0, "", ""), Point(5, 0, 0, "", "")]) is None
+
+
+def test_each_stack_is_scaled_to_its_own_total() -> None:
+    chart = stack_chart("spent", ("L2", "DRAM"), [("a", {"L2": 1, "DRAM": 3}), ("b", {"L2": 100, "DRAM": 300})])
+    assert chart is not None
+    first, second = ([part.width for part in stack.parts] for stack in chart.stacks)
+    assert first == second
+
+
+def test_a_curve_has_a_mark_per_value_in_order() -> None:
+    chart = line_chart("sms", [("SM80_A100", [(80.0, 2.0, "/b"), (40.0, 4.0, "/a")])], real_ns=3.0)
+    assert chart is not None
+    assert [mark.href for mark in chart.curves[0].marks] == ["/a", "/b"]
+    assert chart.real_y is not None
+
+
+def test_a_curve_of_one_value_is_drawn() -> None:
+    assert line_chart("sms", [("a", [(80.0, 2.0, "")])]) is not None
+
+
+def test_no_kernel_is_above_its_roof() -> None:
+    spec = load_shipped()["SM80_A100"]
+    point = KernelPoint(1, "copy", 32_000_000, 100_000_000, 100_000, "/x")
+    chart = roofline_chart(spec, [point, KernelPoint(2, "alu", 10**9, 1000, 200_000, "/y")], 300_000)
+    assert chart is not None
+    assert all(spot.y >= chart.ridge[1] for spot in chart.spots)
+
+
+def test_a_kernel_without_dram_traffic_has_no_place_under_the_roof() -> None:
+    assert roofline_chart(load_shipped()["SM80_A100"], [KernelPoint(1, "a", 5, 0, 5, "")], 5) is None
