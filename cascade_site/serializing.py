@@ -1,5 +1,6 @@
 """Serializer building blocks of the API: strictness on the way in, one shape on the way out."""
 
+import json
 import re
 from typing import Any
 
@@ -90,6 +91,11 @@ class IntegerArray(serializers.ListField):
 TRACE_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}", re.ASCII)
 FILE_NAME = TRACE_ID
 """One segment, not hidden, in letters that mean nothing to a shell, a URL or a file system."""
+
+
+def dumped(data: Any) -> bytes:
+    """Plain values as JSON; a NaN is a defect and raises."""
+    return json.dumps(data, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def to_json(data: Any) -> bytes:

@@ -7,6 +7,7 @@ asynchronously, each read in the request's own thread, so that database connecti
 import re
 from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import closing
+from pathlib import Path
 from typing import IO
 
 from asgiref.sync import sync_to_async
@@ -96,6 +97,20 @@ def ranged(request: HttpRequest, size_bytes: int, read: BlockSource, content_typ
     response["Accept-Ranges"] = "bytes"
     if wanted:
         response["Content-Range"] = f"bytes {start}-{end - 1}/{size_bytes}"
+    return response
+
+
+def ranged_file(request: HttpRequest, path: Path, content_type: str) -> HttpResponseBase:
+    """A file on this machine. Raises ``FileNotFoundError``."""
+    stream = path.open("rb")
+
+    def read(start: int, end: int) -> Generator[bytes, None, None]:
+        stream.seek(start)
+        return file_blocks(stream, end - start)
+
+    response = ranged(request, path.stat().st_size, read, content_type)
+    if not response.streaming:
+        stream.close()
     return response
 
 

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from cascade_site.api import ApiViewSet, valid_body
 from cascade_site.errors import Conflict, Unprocessable, no_such
 from cascade_site.streaming import streamed
-from runs import reading
+from runs import bodies, reading
 from runs.comparison import REAL, UnknownBaselineError
 from runs.launch import KeyTakenError, LaunchError, LaunchRequest, TraceNotReadyError, launch, launch_once, run_of_key
 from runs.models import Run
@@ -92,13 +92,18 @@ class RunViewSet(ApiViewSet):
         ],
         responses=ComparisonSerializer,
     )
-    def comparison(self, request: Request, run_id: str) -> Response:
+    def comparison(self, request: Request, run_id: str) -> HttpResponseBase:
         latency = request.query_params.get("launch_latency", "0")
         if latency not in ("0", "1"):
             raise Unprocessable("Must be 0 or 1.", field="launch_latency")
         baseline = request.query_params.get("baseline", REAL)
         try:
-            return Response(reading.comparison_of(find_run(run_id), baseline, latency == "1"))
+            return bodies.answer(
+                request._request,
+                find_run(run_id),
+                f"comparison {baseline} {latency}",
+                lambda run: reading.comparison_json_of(run, baseline, latency == "1"),
+            )
         except UnknownBaselineError as error:
             raise Unprocessable(str(error), field="baseline") from None
 
@@ -107,8 +112,8 @@ class RunViewSet(ApiViewSet):
         summary="Every sim's per-kernel stats, without the full stats maps.",
         responses=SimKernelsSerializer(many=True),
     )
-    def kernels(self, request: Request, run_id: str) -> Response:
-        return Response(reading.kernels_of(find_run(run_id)))
+    def kernels(self, request: Request, run_id: str) -> HttpResponseBase:
+        return bodies.answer(request._request, find_run(run_id), "kernels", reading.kernels_json_of)
 
     @extend_schema(
         operation_id="get_step_timelines",
@@ -142,7 +147,8 @@ class RunViewSet(ApiViewSet):
     )
     def perfetto(self, request: Request, run_id: str) -> HttpResponseBase:
         run = find_run(run_id)
-        return _attached(streamed(request._request, reading.perfetto_of(run)), f"{run.id}.perfetto.json")
+        body = bodies.answer(request._request, run, "perfetto", reading.perfetto_of)
+        return _attached(body, f"{run.id}.perfetto.json")
 
 
 def _attached(response: HttpResponseBase, name: str) -> HttpResponseBase:

@@ -1,10 +1,10 @@
 """What a run found: the bodies of its read-only routes. Each takes the same few queries, however large the run."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cascade_site.serializing import to_json
+from cascade_site.serializing import dumped, to_json
 from runs import comparison, perfetto
 from runs.models import Run
 from runs.rows import RealKernel, SimulatedKernel, SimulatedRun
@@ -14,6 +14,8 @@ from sims.reading import kernel_rows, results_json
 from sims.serializers import SimFileSerializer
 from traces.models import TraceKernel
 from traces.serializers import TraceSerializer
+
+ITEMS_PER_PIECE = 1000
 
 _SIMULATED_FIELDS = (
     "index",
@@ -28,6 +30,7 @@ _SIMULATED_FIELDS = (
     "stream",
     "source",
 )
+_COMPARED_FIELDS = _SIMULATED_FIELDS[:5]
 
 
 def real_kernels(trace_id: str) -> list[RealKernel]:
@@ -40,10 +43,13 @@ def real_kernels(trace_id: str) -> list[RealKernel]:
     ]
 
 
-def simulated_runs(sims: list[Sim]) -> list[SimulatedRun]:
-    """Each sim's launches, in one query, in the order of the sims."""
+def simulated_runs(sims: list[Sim], fields: Sequence[str] = _SIMULATED_FIELDS) -> list[SimulatedRun]:
+    """Each sim's launches, in one query, in the order of the sims.
+
+    :param fields: the first of :class:`SimulatedKernel`'s fields, as many as are needed
+    """
     kernels: dict[str, list[SimulatedKernel]] = {sim.id: [] for sim in sims}
-    found = SimKernel.objects.filter(sim__in=sims).order_by("sim_id", "index").values_list("sim_id", *_SIMULATED_FIELDS)
+    found = SimKernel.objects.filter(sim__in=sims).order_by("sim_id", "index").values_list("sim_id", *fields)
     for sim_id, *values in found.iterator(chunk_size=2000):
         kernels[sim_id].append(SimulatedKernel(*values))
     return [SimulatedRun(sim.gpu_config, sim.id, sim.core_clock_mhz, kernels[sim.id]) for sim in sims]
@@ -60,17 +66,36 @@ def comparison_of(run: Run, baseline: str = comparison.REAL, with_launch_latency
         run.id,
         run.trace_id,
         real_kernels(run.trace_id),
-        simulated_runs(sims_of(run)),
+        simulated_runs(sims_of(run), _COMPARED_FIELDS),
         baseline=baseline,
         include_launch_latency=with_launch_latency,
     )
 
 
-def kernels_of(run: Run) -> list[dict[str, Any]]:
-    """Every sim's kernels without their stats maps."""
+def comparison_json_of(run: Run, baseline: str, with_launch_latency: bool) -> Generator[bytes, None, None]:
+    """The comparison's body in pieces. Raises :class:`comparison.UnknownBaselineError` at the first."""
+    body = comparison_of(run, baseline, with_launch_latency)
+    kernels = body.pop("kernels")
+    yield from _list_json(dumped(body)[:-1] + b',"kernels":[', kernels, b"]}")
+
+
+def kernels_json_of(run: Run) -> Generator[bytes, None, None]:
+    """Every sim's kernels without their stats maps, in pieces."""
     sims = sims_of(run)
     rows = kernel_rows(sims)
-    return [{"sim_id": sim.id, "gpu_config": sim.gpu_config, "kernels": rows[sim.id]} for sim in sims]
+    yield b"["
+    for number, sim in enumerate(sims):
+        head = dumped({"sim_id": sim.id, "gpu_config": sim.gpu_config})[:-1] + b',"kernels":['
+        yield from _list_json((b"," if number else b"") + head, rows[sim.id], b"]}")
+    yield b"]"
+
+
+def _list_json(before: bytes, items: Sequence[Any], after: bytes) -> Iterator[bytes]:
+    """A JSON list between what stands before and after it, a thousand items at a time."""
+    yield before
+    for start in range(0, len(items), ITEMS_PER_PIECE):
+        yield (b"," if start else b"") + dumped(items[start : start + ITEMS_PER_PIECE])[1:-1]
+    yield after
 
 
 def step_timelines_of(run: Run) -> list[dict[str, Any]]:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.utils import timezone
+
 from traces.matching import Matching, match
 from traces.matching import TraceKernel as NamedKernel
 from traces.models import RealTime, Trace
@@ -50,6 +52,7 @@ def _account(matching: Matching, report: TimesReport, file: str, kernels_total: 
     unmatched = [report.launches[place].name for place in matching.unmatched_launches]
     return {
         "file": file,
+        "set_at": timezone.now().isoformat(),
         "source": report.source,
         "launches": len(report.launches),
         "kernels_total": kernels_total,

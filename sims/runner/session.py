@@ -5,6 +5,7 @@ meanwhile (``reporting``). However it goes, the simulator and all that it starte
 """
 
 import contextlib
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -59,6 +60,7 @@ class Status:
 class Session:
     def __init__(self, assignment: Assignment, token: str, line: TaskLine) -> None:
         self.assignment = assignment
+        self._secrets = [token, os.environ.get("AWS_SECRET_ACCESS_KEY", "")]
         self.limits = assignment.limits
         self.work_folder = Path(assignment.work_folder)
         self.stop = Stop()
@@ -137,8 +139,8 @@ class Session:
 
     @contextlib.contextmanager
     def _spools(self) -> Iterator[tuple[LogSpool, ErrorSpool]]:
-        log = LogSpool(self.work_folder / "log", self.limits.max_log_bytes)
-        errors = ErrorSpool(self.work_folder / "stderr.txt", STDERR_BYTES)
+        log = LogSpool(self.work_folder / "log", self.limits.max_log_bytes, self._secrets)
+        errors = ErrorSpool(self.work_folder / "stderr.txt", STDERR_BYTES, self._secrets)
         try:
             yield log, errors
         finally:

@@ -18,9 +18,6 @@ READ_BYTES = 256 * 1024
 DRAIN_S = 1.0
 """How long pipes are read on after the simulator ended: what it started may hold them open for ever."""
 
-NICENESS = 5
-"""Simulators take every core they get; heartbeats and the web server come first."""
-
 
 def clean_environment(extra: Mapping[str, str], work_folder: Path, project: Path) -> dict[str, str]:
     """What a simulator may know: no token, no database, no key of the object storage."""
@@ -40,7 +37,7 @@ class Simulation:
         self.disk_error: OSError | None = None
         # Its own group, so that all of it can be signalled at once, and not ours with it.
         self.process = subprocess.Popen(
-            leashed(command.argv, nice=NICENESS),
+            leashed(command.argv, yields=True),
             cwd=work_folder,
             env=clean_environment(command.environment, work_folder, project),
             stdin=subprocess.DEVNULL,

@@ -5,7 +5,10 @@ The log is a UTF-8 file: invalid bytes are replaced on the way in, so that offse
 
 import codecs
 import os
+from collections.abc import Iterable
 from pathlib import Path
+
+from sims.runner.redaction import Redactor
 
 
 def whole_characters(data: bytes) -> bytes:
@@ -25,7 +28,8 @@ class LogSpool:
     Past ``max_bytes`` nothing more is kept; ``close`` then ends the log with a line that states both sizes.
     """
 
-    def __init__(self, path: Path, max_bytes: int) -> None:
+    def __init__(self, path: Path, max_bytes: int, secrets: Iterable[str] = ()) -> None:
+        self._redactor = Redactor(secrets)
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o640)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._max_bytes = max_bytes
@@ -37,11 +41,11 @@ class LogSpool:
 
     def write(self, data: bytes) -> bytes:
         """Keep what was printed; the same as valid UTF-8. Raises ``OSError`` when the disk does not take it."""
-        return self._keep(self._decoder.decode(data).encode())
+        return self._keep(self._decoder.decode(self._redactor.feed(data)).encode())
 
     def close(self) -> bytes:
         """The log is complete; what the end of it added."""
-        rest = self._keep(self._decoder.decode(b"", final=True).encode())
+        rest = self._keep(self._decoder.decode(self._redactor.finish(), final=True).encode())
         if self.seen_bytes > self.size_bytes:
             kept, seen = self.size_bytes, self.seen_bytes
             self._append(f"\n[Cascade: this log was cut, {kept} of {seen} bytes were kept]\n".encode())
@@ -77,8 +81,8 @@ class ErrorSpool:
 
     TAIL_BYTES = 16 * 1024
 
-    def __init__(self, path: Path, max_bytes: int) -> None:
-        self.path = path
+    def __init__(self, path: Path, max_bytes: int, secrets: Iterable[str] = ()) -> None:
+        self._redactor = Redactor(secrets)
         self._file = path.open("wb")
         self._max_bytes = max_bytes
         self._kept_bytes = 0
@@ -87,6 +91,9 @@ class ErrorSpool:
 
     def write(self, data: bytes) -> None:
         """Raises ``OSError`` when the disk does not take it."""
+        self._keep(self._redactor.feed(data))
+
+    def _keep(self, data: bytes) -> None:
         kept = data[: self._max_bytes - self._kept_bytes]
         self._file.write(kept)
         self._kept_bytes += len(kept)
@@ -95,6 +102,7 @@ class ErrorSpool:
 
     def close(self) -> None:
         """Complete the file: where the middle was left out it says so, and the last words follow."""
+        self._keep(self._redactor.finish())
         if self.seen_bytes > self._kept_bytes:
             note = f"\n[Cascade: cut here, {self._kept_bytes} of {self.seen_bytes} bytes were kept; the last follow]\n"
             self._file.write(note.encode() + self._tail)

@@ -1,5 +1,6 @@
 """A client with the token, and the things that most routes need: a trace, a run of it, its sim."""
 
+import json
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -75,3 +76,8 @@ def body_of(response: Any) -> bytes:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return b"".join(response) if response.streaming else response.content
+
+
+def json_of(response: Any) -> Any:
+    """A response's JSON, streamed or not."""
+    return json.loads(body_of(response))

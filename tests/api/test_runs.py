@@ -2,17 +2,20 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from django_eventstream.models import Event
 
+from runs import bodies, reading
 from runs.events import channel_of
 from runs.models import Run
 from sims.models import Sim, SimKernel
-from tests.api.conftest import body_of, make_trace
-from traces.models import Trace, TraceStatus
+from sims.models.sim import Report
+from tests.api.conftest import body_of, json_of, make_trace
+from traces.models import RealTime, Trace, TraceStatus
 
 Post = Callable[..., Any]
 LAUNCH = {"trace_id": "babelstream", "gpu_configs": ["SM86_RTX3070"], "simulator": "replay"}
@@ -159,7 +162,7 @@ def test_a_run_failed_if_any_of_its_sims_failed(api: Client, post: Post, run: Ru
 
 def test_the_comparison_has_signed_errors(api: Client, run: Run, sim: Sim) -> None:
     simulate(sim, [1100, 900, 1000])
-    body = api.get(f"/api/runs/{run.id}/comparison").json()
+    body = json_of(api.get(f"/api/runs/{run.id}/comparison"))
     errors = [kernel["configs"]["SM86_RTX3070"]["error"] for kernel in body["kernels"]]
     assert errors == pytest.approx([0.1, -0.1, 0.0])
     assert body["summary"]["SM86_RTX3070"]["kernels_compared"] == 3
@@ -167,19 +170,19 @@ def test_the_comparison_has_signed_errors(api: Client, run: Run, sim: Sim) -> No
 
 def test_a_kernel_that_only_the_log_has_is_listed_without_a_real_time(api: Client, run: Run, sim: Sim) -> None:
     simulate(sim, [1, 2, 3, 4])
-    fourth = api.get(f"/api/runs/{run.id}/comparison").json()["kernels"][3]
+    fourth = json_of(api.get(f"/api/runs/{run.id}/comparison"))["kernels"][3]
     assert (fourth["index"], fourth["real_ns"]) == (4, None)
 
 
 def test_any_config_can_be_the_baseline(api: Client, run: Run, sim: Sim) -> None:
     simulate(sim, [1, 2, 3])
-    assert api.get(f"/api/runs/{run.id}/comparison?baseline=SM7_QV100").json()["baseline"] == "SM7_QV100"
+    assert json_of(api.get(f"/api/runs/{run.id}/comparison?baseline=SM7_QV100"))["baseline"] == "SM7_QV100"
     assert api.get(f"/api/runs/{run.id}/comparison?baseline=nope").status_code == 422
 
 
 def test_the_kernels_route_lists_every_sim(api: Client, run: Run, sim: Sim) -> None:
     simulate(sim, [1, 2, 3])
-    first, second = api.get(f"/api/runs/{run.id}/kernels").json()
+    first, second = json_of(api.get(f"/api/runs/{run.id}/kernels"))
     assert first["sim_id"] == sim.id
     assert first["kernels"][0].keys() == {
         "index", "launch_uid", "name", "cycles", "launch_cycles", "instructions", "ipc", "simulated_ns", "occupancy",
@@ -218,3 +221,46 @@ def test_the_list_of_runs_takes_two_queries(api: Client, post: Post, run: Run, d
     post("/api/runs", LAUNCH)
     with django_assert_num_queries(2):
         api.get("/api/runs")
+
+
+def end(run: Run) -> None:
+    for sim in run.sims.all():
+        Sim.objects.get(pk=sim.pk).heartbeat(Report("finished"))
+
+
+def test_the_bodies_of_an_ended_run_are_made_once(
+    api: Client, run: Run, sim: Sim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulate(sim, [1, 2, 3])
+    end(run)
+    views = [f"/api/runs/{run.id}/{view}" for view in ("comparison", "kernels", "perfetto")]
+    first = [body_of(api.get(view)) for view in views]
+    monkeypatch.setattr(reading, "simulated_runs", pytest.fail)
+    monkeypatch.setattr(reading, "kernel_rows", pytest.fail)
+    assert [body_of(api.get(view)) for view in views] == first
+
+
+def test_the_bodies_of_a_running_run_are_made_anew(api: Client, run: Run, sim: Sim) -> None:
+    before = json_of(api.get(f"/api/runs/{run.id}/comparison"))["summary"]["SM86_RTX3070"]["kernels_compared"]
+    simulate(sim, [1, 2, 3])
+    after = json_of(api.get(f"/api/runs/{run.id}/comparison"))["summary"]["SM86_RTX3070"]["kernels_compared"]
+    assert (before, after) == (0, 3)
+
+
+def test_new_real_times_show_in_an_ended_run(api: Client, run: Run, sim: Sim) -> None:
+    simulate(sim, [1000, 1000, 1000])
+    end(run)
+    body_of(api.get(f"/api/runs/{run.id}/comparison"))
+    run.trace.set_real_times({1: RealTime(2000)}, {"set_at": "now"})
+    first = json_of(api.get(f"/api/runs/{run.id}/comparison"))["kernels"][0]
+    assert (first["real_ns"], first["configs"]["SM86_RTX3070"]["error"]) == (2000, -0.5)
+
+
+def test_a_full_disk_costs_an_ended_run_nothing(
+    api: Client, run: Run, sim: Sim, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    simulate(sim, [1, 2, 3])
+    end(run)
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(bodies, "_folder", lambda: tmp_path / "file" / "below")
+    assert json_of(api.get(f"/api/runs/{run.id}/kernels"))[0]["sim_id"] == sim.id

@@ -61,6 +61,9 @@ class TestNames:
         name = "_Z" + "N" * 1_000_000
         assert kernel_name(name).full == name
 
+    def test_a_name_of_a_million_brackets_is_taken_apart_at_once(self) -> None:
+        assert kernel_name("k" + "<" * 1_000_000).qualified == "k"
+
     @given(st.text(alphabet="<>(){}[]: ,*&aT1operator-_Z9", max_size=60))
     def test_any_text_has_four_forms(self, text: str) -> None:
         forms = kernel_name(text)

@@ -250,6 +250,14 @@ class TestRefusals:
             refusal(nsys_2022(GEMM_ROW, GEMM_ROW.replace("1200", "12x"))) == "times.csv, line 3: '12x' is not a number."
         )
 
+    @pytest.mark.parametrize("start", ["1e999", "9" * 5000])
+    def test_a_number_beyond_all_bounds_is_none(self, start: str) -> None:
+        assert "line 2" in refusal(nsys_2022(GEMM_ROW.replace("500,", f"{start},", 1)))
+
+    def test_a_correlation_id_of_any_length_does_no_harm(self) -> None:
+        (launch,) = report(nsys_2022(GEMM_ROW.replace(",7,", f",{'7' * 5000},", 1))).launches
+        assert launch.correlation_id is None
+
     def test_a_cut_row_is_refused_with_its_line(self) -> None:
         assert "line 2: has 4 columns where the header has 20" in refusal(nsys_2022(GEMM_ROW)[: len(NSYS_2022) + 15])
 
@@ -258,6 +266,12 @@ class TestRefusals:
 
     def test_a_binary_file_is_no_report(self) -> None:
         assert "zero bytes" in refusal(b"\x7fELF" + bytes(100))
+
+    @pytest.mark.parametrize("cell", ["128", "GPU (0)", "k", "Duration (ns)", "1200"])
+    def test_blanks_without_end_cost_nothing(self, cell: str) -> None:
+        text = nsys_2022(GEMM_ROW.replace("NVIDIA A100", "GPU").replace("void gemm<float, 4>(T1 *, int)", "k"))
+        with contextlib.suppress(TimesError):
+            assert report(text.replace(cell, cell[0] + " " * 150_000 + cell[1:] + "x", 1)).launches
 
     @given(st.binary(max_size=300))
     def test_random_bytes_are_refused_in_one_sentence(self, data: bytes) -> None:

@@ -66,7 +66,7 @@ def _split_parameters(text: str) -> tuple[str, str]:
     depth, start = 0, None
     for place, character in enumerate(text):
         if character in _OPEN:
-            if depth == 0 and character == "(" and not text[:place].endswith("operator"):
+            if depth == 0 and character == "(" and not text.endswith("operator", 0, place):
                 start = place
             depth += 1
         elif character in _CLOSE and not _is_arrow(text, place):
@@ -82,7 +82,7 @@ def _without_return_type(head: str) -> str:
             depth += 1
         elif character in _CLOSE and not _is_arrow(head, place):
             depth = max(depth - 1, 0)
-        elif character == " " and depth == 0 and not head[:place].endswith("operator"):
+        elif character == " " and depth == 0 and not head.endswith("operator", 0, place):
             start = place + 1
     return head[start:] or head
 
@@ -90,7 +90,7 @@ def _without_return_type(head: str) -> str:
 def _without_templates(head: str) -> str:
     kept, depth = [], 0
     for place, character in enumerate(head):
-        if character == "<" and not head[:place].endswith("operator"):
+        if character == "<" and not head.endswith("operator", 0, place):
             depth += 1
         elif character == ">" and depth and not _is_arrow(head, place):
             depth -= 1

@@ -9,7 +9,7 @@ from traces.times.tables import Columns, LaunchTable, device_names, dimensions, 
 from traces.times.text import Numbers, ns_per_unit
 
 _INVALID = re.compile(r"(\d+) records have invalid timestamps")
-_LAUNCH_NUMBER = re.compile(r"\s*\[(\d+)\]$")
+_LAUNCH_NUMBER = re.compile(r"\[(\d{1,19})\]$")
 _TIME = re.compile(r"([\d.,]+)\s*([a-zA-Zµμ]+)")
 _GAP = re.compile(r"\s{2,}")
 
@@ -87,7 +87,7 @@ def _without_number(launch: Launch) -> Launch:
     if match is None:
         return launch
     number = int(match[1]) if launch.correlation_id is None else launch.correlation_id
-    return replace(launch, name=launch.name[: match.start()], correlation_id=number)
+    return replace(launch, name=launch.name[: match.start()].rstrip(), correlation_id=number)
 
 
 def preamble_warnings(preamble: Sequence[str]) -> list[str]:

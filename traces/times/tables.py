@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from traces.times.launches import MAX_LAUNCHES, Dim3, Launch, TimesError, checked_duration
 from traces.times.text import Numbers, ns_per_unit
 
+# Only short cells are given to these: with blanks on both sides of a part they take a time that grows with the square.
+_LONGEST_CELL = 200
 _HEADER = re.compile(r"\s*(?P<name>[^()]*?)\s*(\((?P<unit>[^()]*)\))?\s*")
 _DIMENSIONS = re.compile(r"\s*\(?\s*(\d+)\s*[x,\s]\s*(\d+)\s*[x,\s]\s*(\d+)\s*\)?\s*")
 _DEVICE_INDEX = re.compile(r"(?P<name>.*?)\s*\((?P<index>\d+)\)")
@@ -41,7 +43,7 @@ class Columns:
 
         :raises TimesError: without a duration or name column, or with an unknown time unit
         """
-        matches = [_HEADER.fullmatch(cell) for cell in header]
+        matches = [_HEADER.fullmatch(cell[:_LONGEST_CELL]) for cell in header]
         names = [match["name"].lower() if match else "" for match in matches]
         place = {fact: names.index(name) for fact, known in _ALIASES.items() for name in known if name in names}
         for needed in ("duration", "name"):
@@ -62,7 +64,7 @@ class Columns:
 
 
 def _unit_of(cell: str) -> str:
-    match = _HEADER.fullmatch(cell)
+    match = _HEADER.fullmatch(cell[:_LONGEST_CELL])
     if match and match["unit"]:
         return match["unit"]
     # A derived table says it in the name itself.
@@ -127,7 +129,7 @@ class LaunchTable:
             start_ns=round(self._numbers.read(start, where) * columns.start_scale, 3) if start else None,
             stream=stream_number(cell(row, "stream")),
             device=cell(row, "device") or None,
-            correlation_id=int(correlation) if correlation.isdecimal() else None,
+            correlation_id=int(correlation) if correlation.isdecimal() and len(correlation) < 20 else None,
             nvtx=nvtx,
         )
 
@@ -146,8 +148,8 @@ def dimensions(text: str, where: str) -> Dim3:
 
     :raises TimesError: for another text, or a side of zero
     """
-    match = _DIMENSIONS.fullmatch(text.strip().replace(",", " "))
-    sides = tuple(int(side) for side in match.groups()) if match and len(text) < 60 else ()
+    match = _DIMENSIONS.fullmatch(text.strip().replace(",", " ")) if len(text) < 60 else None
+    sides = tuple(int(side) for side in match.groups()) if match else ()
     if len(sides) != 3 or 0 in sides:
         raise TimesError(f"{where}: {text[:40]!r} is not a grid or block of three sizes.")
     return sides
@@ -171,5 +173,5 @@ def stream_number(text: str) -> int | str | None:
 def device_names(launches: Iterable[Launch]) -> tuple[str, ...]:
     """The GPUs' names, without the device index that nsys and nvprof add: ``NVIDIA B200 (0)``."""
     found = {launch.device for launch in launches if launch.device}
-    bare = {match["name"] if (match := _DEVICE_INDEX.fullmatch(device)) else device for device in found}
+    bare = {match["name"] if (match := _DEVICE_INDEX.fullmatch(device[:_LONGEST_CELL])) else device for device in found}
     return tuple(sorted(bare))

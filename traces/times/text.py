@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import math
 import re
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -110,13 +111,15 @@ class Numbers:
         :raises TimesError: with ``where`` when the text is none
         """
         text = text.strip()
+        plain = ""
         if self.decimal_comma and _COMMA_DECIMAL.fullmatch(text):
-            return float(text.replace(".", "").replace(",", "."))
-        if not self.decimal_comma:
-            if _PLAIN.fullmatch(text):
-                return float(text)
-            if _POINT_DECIMAL.fullmatch(text):
-                return float(text.replace(",", ""))
+            plain = text.replace(".", "").replace(",", ".")
+        elif not self.decimal_comma and _PLAIN.fullmatch(text):
+            plain = text
+        elif not self.decimal_comma and _POINT_DECIMAL.fullmatch(text):
+            plain = text.replace(",", "")
+        if plain and math.isfinite(number := float(plain)):
+            return number
         raise TimesError(f"{where}: {text[:40]!r} is not a number.")
 
 

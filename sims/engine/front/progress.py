@@ -1,5 +1,6 @@
 """How far a simulation is, for a terminal's bar and for heartbeats."""
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -39,7 +40,7 @@ class ProgressMeter:
     def __init__(
         self,
         launches: list[Launch],
-        on_progress: Callable[[SimulationProgress], None] | None,
+        on_progress: Callable[[SimulationProgress], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._on_progress = on_progress
@@ -50,6 +51,7 @@ class ProgressMeter:
         self._done_weight = 0
         self._done_kernels = 0
         self._instructions = 0
+        self._lock = threading.Lock()
 
     def running(self, launch: Launch, name: str, progress: Progress) -> None:
         """The engine's report from inside a kernel."""
@@ -58,14 +60,13 @@ class ProgressMeter:
 
     def ended(self, launch: Launch, name: str, instructions: int) -> None:
         """A kernel has ended; ``instructions`` are those that were really simulated."""
-        self._done_weight += launch.weight
-        self._done_kernels += 1
-        self._instructions += instructions
+        with self._lock:  # kernels may end in several threads
+            self._done_weight += launch.weight
+            self._done_kernels += 1
+            self._instructions += instructions
         self._tell(launch, name, 0.0, self._instructions)
 
     def _tell(self, launch: Launch, name: str, kernel_share: float, instructions: int) -> None:
-        if self._on_progress is None:
-            return
         seconds = self._clock() - self._started
         share = min(1.0, (self._done_weight + kernel_share * launch.weight) / self._total_weight)
         self._on_progress(

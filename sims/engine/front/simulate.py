@@ -1,15 +1,18 @@
 """Runs a trace on one GPU: the list's commands in order, kernel after kernel, with the shortcuts asked for."""
 
+import threading
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from sims.engine.decode import open_program
-from sims.engine.decode.statics import StaticTable
 from sims.engine.errors import Cancelled, EngineError
-from sims.engine.front.decodedcache import DecodedCache
 from sims.engine.front.options import Options
 from sims.engine.front.plan import Launch, Plan
-from sims.engine.front.prepared import Prepared, prepare
+from sims.engine.front.prepared import Prepared
+from sims.engine.front.preparer import Preparer
 from sims.engine.front.progress import ProgressMeter, SimulationProgress
 from sims.engine.front.report import InstructionCounts, KernelReport, report_of
 from sims.engine.front.waves import MIN_WAVES, SteadyWaves, completed
@@ -19,9 +22,6 @@ from sims.engine.program import Program
 from sims.engine.results import KernelResult
 from sims.gpus.spec import GpuSpec
 from traces.accelsim import MemcpyCommand, TraceError
-
-MAX_SHARED_TEXTS = 1 << 15
-"""A table of instruction texts is given up here: its limit is 65,535, and one kernel may need many."""
 
 Observer = Callable[[SimulationProgress], None]
 
@@ -48,11 +48,10 @@ class Simulation:
 
     def __post_init__(self) -> None:
         self._machine = Machine(self.spec, threads=self.options.threads)
-        self._meter = ProgressMeter(self.plan.launches, self.on_progress)
-        self._cache = DecodedCache() if self.options.decoded_cache else None
-        self._tables: dict[int, StaticTable] = {}
-        self._done: dict[tuple[str, ...], KernelReport] = {}
+        self._meter = ProgressMeter(self.plan.launches, self._tell)
+        self._done: dict[tuple[str, ...], KernelReport | Future[KernelReport]] = {}
         self._previous = "start"
+        self._own_machines = threading.local()
 
     @property
     def unsupported(self) -> list[str]:
@@ -61,39 +60,76 @@ class Simulation:
 
     def kernels(self) -> Iterator[KernelReport]:
         """The kernels in order. Raises :class:`SimulationError`, or ``Cancelled`` when ``should_stop()`` says so."""
+        with Preparer(self.options, self.plan.launches, self._stop_if_asked) as preparer:
+            if self.options.l2 != "chain" and self.options.threads > 1:
+                yield from self._in_parallel(preparer)
+            else:
+                yield from self._in_order(preparer)
+
+    def _in_order(self, preparer: Preparer) -> Iterator[KernelReport]:
         for step in self.plan.steps:
             self._stop_if_asked()
             self.on_step(step)
-            if isinstance(step, MemcpyCommand):
-                if step.kind == "HtoD":
-                    self._machine.memcpy_to_device(step.address, step.size_bytes)
-                continue
-            try:
-                yield self._kernel(step)
-            except (EngineError, TraceError, OSError) as error:
-                if isinstance(error, Cancelled):
-                    raise
-                raise SimulationError(step, error) from error
+            if not isinstance(step, MemcpyCommand):
+                with _named(step):
+                    report = self._kernel(step, preparer)
+                yield report
+            elif step.kind == "HtoD":
+                self._machine.memcpy_to_device(step.address, step.size_bytes)
 
-    def _kernel(self, launch: Launch) -> KernelReport:
+    def _in_parallel(self, preparer: Preparer) -> Iterator[KernelReport]:
+        """Kernels that share no L2 state run beside each other, one thread each; reports come in order."""
+        pending: deque[tuple[Launch, Callable[[], KernelReport]]] = deque()
+        with ThreadPoolExecutor(self.options.threads) as pool:
+            try:
+                for step in self.plan.steps:
+                    self._stop_if_asked()
+                    self.on_step(step)
+                    if isinstance(step, MemcpyCommand):
+                        continue
+                    while len(pending) > self.options.threads:
+                        yield _finished(*pending.popleft())
+                    with _named(step):
+                        pending.append((step, self._submitted(step, preparer, pool)))
+                while pending:
+                    yield _finished(*pending.popleft())
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    def _submitted(self, launch: Launch, preparer: Preparer, pool: ThreadPoolExecutor) -> Callable[[], KernelReport]:
         if not self.options.shortcuts:
-            with open_program(launch.file) as program:
-                result = self._run(program, launch)
-                counts = InstructionCounts.of(program.statics, program.counts)
-                return report_of(result, program.shape, counts, self.spec, index=launch.index, uid=launch.uid)
-        prepared = self._prepare(launch)
-        key = self._context(prepared.signature)
+            return pool.submit(self._streamed, launch).result
+        prepared = preparer.take(launch)
+        key = (prepared.signature,)
+        earlier = self._done.get(key) if self.options.same_launches else None
+        if isinstance(earlier, Future):
+            return lambda: self._stood_in(earlier.result(), launch, prepared)
+        future = pool.submit(self._simulate, launch, prepared)
+        self._done[key] = future
+        return future.result
+
+    def _kernel(self, launch: Launch, preparer: Preparer) -> KernelReport:
+        if not self.options.shortcuts:
+            return self._streamed(launch)
+        prepared = preparer.take(launch)
+        # With a chained L2, equal launches find equal data only after equal kernels.
+        key = (self._previous, prepared.signature) if self.options.l2 == "chain" else (prepared.signature,)
         self._previous = prepared.signature
-        if self.options.same_launches and key in self._done:
-            report = stand_in(self._done[key], launch, prepared)
-            self._meter.ended(launch, report.name, 0)
-            return report
+        earlier = self._done.get(key) if self.options.same_launches else None
+        if isinstance(earlier, KernelReport):
+            return self._stood_in(earlier, launch, prepared)
         report = self._simulate(launch, prepared)
         self._done[key] = report
         return report
 
+    def _streamed(self, launch: Launch) -> KernelReport:
+        """Decoded while it runs: nothing of the kernel is known or kept but what is in flight."""
+        with open_program(launch.file) as program:
+            result = self._run(program, launch)
+            counts = InstructionCounts.of(program.statics, program.counts)
+            return report_of(result, program.shape, counts, self.spec, index=launch.index, uid=launch.uid)
+
     def _simulate(self, launch: Launch, prepared: Prepared) -> KernelReport:
-        counts = InstructionCounts.of(prepared.statics, prepared.counts)
         waves = self._waves(prepared)
         if waves is not None:
             result = completed(self._run(waves, launch, waves.ctas_needed), waves)
@@ -102,6 +138,7 @@ class Simulation:
         else:
             with open_program(launch.file) as program:
                 result = self._run(program, launch)
+        counts = InstructionCounts.of(prepared.statics, prepared.counts)
         report = report_of(result, prepared.shape, counts, self.spec, index=launch.index, uid=launch.uid)
         if waves is not None and waves.skipped_ctas:
             report.stats["cascade_steady_ctas_left_out"] = waves.skipped_ctas
@@ -121,12 +158,13 @@ class Simulation:
     ) -> KernelResult:
         """One kernel on the machine, with the L2 as the options want it."""
         name = program.shape.name
+        machine = self._machine_of_thread()
         if self.options.l2 != "chain":
-            self._machine.cold()
+            machine.cold()
         if self.options.l2 == "warm":
             with open_program(launch.file) as first:
-                self._machine.run(first, should_stop=self.should_stop)
-        result = self._machine.run(
+                machine.run(first, should_stop=self.should_stop)
+        result = machine.run(
             program,
             on_progress=lambda progress: self._meter.running(launch, name, progress),
             should_stop=self.should_stop,
@@ -135,42 +173,51 @@ class Simulation:
         self._meter.ended(launch, name, int(result.counters["gpgpu_n_tot_w_icount"]))
         return result
 
-    def _prepare(self, launch: Launch) -> Prepared:
-        for version, table in list(self._tables.items()):
-            if len(table) > MAX_SHARED_TEXTS:
-                del self._tables[version]
-        path = self._cache.path_for(launch.file) if self._cache else None
-        if self._cache and path and (kept := self._cache.load(path)):
-            return kept
-        with open_program(launch.file) as program:
-            version = program.shape.binary_version
-        table = self._tables.setdefault(version, StaticTable(version))
-        prepared = prepare(launch.file, table, self._stop_if_asked, share=self.options.shared_streams)
-        if self._cache and path:
-            self._cache.store(path, prepared)
-        return prepared
+    def _machine_of_thread(self) -> Machine:
+        """The one machine where kernels run in order; one for each thread where they run beside each other."""
+        if self.options.l2 == "chain" or self.options.threads == 1:
+            return self._machine
+        if not hasattr(self._own_machines, "machine"):
+            self._own_machines.machine = Machine(self.spec)
+        machine: Machine = self._own_machines.machine
+        return machine
 
-    def _context(self, signature: str) -> tuple[str, ...]:
-        """What two launches must share to be taken as equal: with a chained L2 also the kernel before them."""
-        return (self._previous, signature) if self.options.l2 == "chain" else (signature,)
+    def _stood_in(self, report: KernelReport, launch: Launch, prepared: Prepared) -> KernelReport:
+        """An earlier kernel's report as that of an equal launch."""
+        self._meter.ended(launch, prepared.shape.name, 0)
+        return replace(
+            report,
+            index=launch.index,
+            uid=launch.uid,
+            name=prepared.shape.name,
+            stream=prepared.shape.stream,
+            source=f"same-as {report.index}",
+            stats=report.stats | {"cascade_same_as": report.index},
+        )
+
+    def _tell(self, progress: SimulationProgress) -> None:
+        if self.on_progress is not None:
+            self.on_progress(progress)
 
     def _stop_if_asked(self) -> None:
         if self.should_stop():
             raise Cancelled("stopped on request")
 
 
-def stand_in(report: KernelReport, launch: Launch, prepared: Prepared) -> KernelReport:
-    """An earlier kernel's report as that of an equal launch."""
-    original = report.index if report.source == "simulated" else int(report.source.rpartition(" ")[2])
-    return replace(
-        report,
-        index=launch.index,
-        uid=launch.uid,
-        name=prepared.shape.name,
-        stream=prepared.shape.stream,
-        source=f"same-as {original}",
-        stats=report.stats | {"cascade_same_as": original},
-    )
+@contextmanager
+def _named(launch: Launch) -> Iterator[None]:
+    """Errors inside name the launch."""
+    try:
+        yield
+    except Cancelled:
+        raise
+    except (EngineError, TraceError, OSError) as error:
+        raise SimulationError(launch, error) from error
+
+
+def _finished(launch: Launch, result: Callable[[], KernelReport]) -> KernelReport:
+    with _named(launch):
+        return result()
 
 
 def simulate(

@@ -1,0 +1,67 @@
+"""Decodes kernels in the order of the list, from the cache where it can, and with a second thread one ahead."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+from sims.engine.decode import open_program
+from sims.engine.decode.statics import StaticTable
+from sims.engine.front.decodedcache import DecodedCache
+from sims.engine.front.options import Options
+from sims.engine.front.plan import Launch
+from sims.engine.front.prepared import Prepared, prepare
+
+MAX_SHARED_TEXTS = 1 << 15
+"""A table of instruction texts is given up here: its limit is 65,535, and one kernel may need many."""
+
+
+class Preparer:
+    """Kernels decoded one at a time; with ``threads`` above 1 the next one while the current one is simulated."""
+
+    def __init__(self, options: Options, launches: list[Launch], stop_if_asked: Callable[[], None]) -> None:
+        self._cache = DecodedCache() if options.decoded_cache else None
+        self._share = options.shared_streams
+        self._stop_if_asked = stop_if_asked
+        self._tables: dict[int, StaticTable] = {}
+        self._waiting = list(launches)
+        self._ahead = ThreadPoolExecutor(1) if options.threads > 1 else None
+        self._coming: dict[int, Future[Prepared]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._ahead is not None:
+            self._ahead.shutdown(wait=True, cancel_futures=True)
+
+    def take(self, launch: Launch) -> Prepared:
+        """The launch, decoded; launches must be taken in order. Raises ``TraceError``."""
+        self._waiting.remove(launch)
+        if self._ahead is None:
+            return self._prepare(launch)
+        future = self._coming.pop(launch.uid, None) or self._ahead.submit(self._prepare, launch)
+        prepared = future.result()
+        if self._waiting:
+            following = self._waiting[0]
+            self._coming[following.uid] = self._ahead.submit(self._prepare, following)
+        return prepared
+
+    def _prepare(self, launch: Launch) -> Prepared:
+        path = self._cache.path_for(launch.file) if self._cache else None
+        if self._cache and path and (kept := self._cache.load(path)):
+            return kept
+        prepared = prepare(launch.file, self._table_for(launch), self._stop_if_asked, share=self._share)
+        if self._cache and path:
+            self._cache.store(path, prepared)
+        return prepared
+
+    def _table_for(self, launch: Launch) -> StaticTable:
+        with open_program(launch.file) as program:
+            version = program.shape.binary_version
+        table = self._tables.get(version)
+        if table is None or len(table) > MAX_SHARED_TEXTS:
+            table = self._tables[version] = StaticTable(version)
+        return table
