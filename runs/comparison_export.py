@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cascade_site.exports import spreadsheet_safe
+
 _SCHEMA = pa.schema(
     [
         ("index", pa.int64()),
@@ -68,13 +70,6 @@ def rows(comparison: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
             yield (*head, config, *(cell[column] for column in _CELL_COLUMNS))
         if not kernel["configs"]:
             yield (*head, None, *(None for _ in _CELL_COLUMNS))
-
-
-def spreadsheet_safe(value: Any) -> Any:
-    """The value, quoted where a spreadsheet would run it: a kernel may be named ``=HYPERLINK(...)``."""
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r", "\n")):
-        return "'" + value
-    return value
 
 
 def _drain(buffer: io.StringIO) -> bytes:
