@@ -13,7 +13,7 @@ from celery import current_app
 from django.conf import settings
 from django.db import close_old_connections
 from django.utils import timezone
-from kombu.exceptions import OperationalError
+from kombu.exceptions import ChannelError, OperationalError
 
 from sims.models import Sim
 from sims.sweep import sweep
@@ -69,7 +69,11 @@ def messages_waiting() -> int:
     with current_app.connection_for_read() as connection:
         queue = current_app.conf.task_default_queue
         channel: Any = connection.default_channel
-        return int(channel.queue_declare(queue, passive=True).message_count)
+        try:
+            return int(channel.queue_declare(queue, passive=True).message_count)
+        except ChannelError:
+            # In Redis a list without entries does not exist.
+            return 0
 
 
 class Reaper(threading.Thread):

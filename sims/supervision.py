@@ -89,7 +89,8 @@ def assignment_for(sim: Sim, attempt: int) -> Assignment:
 def post_timeline(whole: Sim) -> None:
     """The step timeline over all shards' kernels, as a runner posts it for a sim in one piece; none without steps."""
     given = assignment_for(whole, whole.attempt)
-    simulated_ns = dict(whole.kernels.filter(simulated_ns__isnull=False).values_list("index", "simulated_ns"))
+    rows = whole.kernels.values_list("index", "simulated_ns")
+    simulated_ns = {index: ns for index, ns in rows if ns is not None}
     if not given.timeline_kernels or not simulated_ns:
         return
     try:

@@ -1,5 +1,8 @@
 """The API's bodies for traces, as the contract has them."""
 
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from cascade_site.serializing import IntegerArray
@@ -60,9 +63,14 @@ class TraceKernelSerializer(serializers.ModelSerializer[TraceKernel]):
 class TraceWithKernelsSerializer(TraceSerializer):
     """A trace with its kernels, in launch order."""
 
-    kernels = TraceKernelSerializer(many=True, read_only=True)
+    kernels = serializers.SerializerMethodField()
     times = serializers.DictField(source="times_report", read_only=True)
 
     class Meta(TraceSerializer.Meta):
         fields = [*TraceSerializer.Meta.fields, "times", "kernels"]
         read_only_fields = fields
+
+    @extend_schema_field(TraceKernelSerializer(many=True))
+    def get_kernels(self, trace: Trace) -> list[dict[str, Any]]:
+        # Rows straight from the query: 10,000 kernels through a serializer take ten times as long.
+        return list(trace.kernels.order_by("index").values(*TraceKernelSerializer.Meta.fields))

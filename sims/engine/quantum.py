@@ -37,13 +37,19 @@ def quantum_length(gpu: Record, memory: Memory) -> int:
 
 
 @compiled
+def has_work(sm_state: Record, port: Record, limit: int) -> bool:
+    """Whether the SM has to be looked at before ``limit``: an event of its own, or a reply it has not heard of."""
+    return sm_state.resident > 0 and (sm_state.time < limit or port.replies.count > 0)
+
+
+@compiled
 def run_sms(
     gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, first: int, last: int
 ) -> None:
     """SMs ``first`` .. ``last - 1`` up to the quantum's limit."""
     cta_waits = launch.next_cta < launch.ctas
     for index in range(first, last):
-        if sms[index].resident > 0 and sms[index].time < launch.limit:
+        if has_work(sms[index], memory.ports[index], launch.limit):
             stopped[index] = sm.run(
                 gpu, trace, memory.packets, memory.ports[index], sms[index], launch, launch.limit, cta_waits
             )
@@ -64,7 +70,7 @@ def hand_out(gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Reco
             launch.last_sm = index
         cta_waits = launch.next_cta < launch.ctas
         stopped[index] = -1
-        if sms[index].resident > 0 and sms[index].time < launch.limit:
+        if has_work(sms[index], memory.ports[index], launch.limit):
             stopped[index] = sm.run(
                 gpu, trace, memory.packets, memory.ports[index], sms[index], launch, launch.limit, cta_waits
             )

@@ -32,10 +32,16 @@ export function percent(fraction) {
   return `${fraction >= 0 ? "+" : ""}${(100 * fraction).toFixed(1)} %`;
 }
 
-export function cssColour(index) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--c${index}`).trim();
-}
+// A custom property holds a colour for each theme; only a real element's style says which of them is meant.
+const probe = document.createElement("span");
+probe.hidden = true;
+document.documentElement.append(probe);
 
 export function cssValue(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  probe.style.color = `var(${name})`;
+  return getComputedStyle(probe).color;
+}
+
+export function cssColour(index) {
+  return cssValue(`--c${index}`);
 }

@@ -1,11 +1,14 @@
 """The OpenAPI document says what the routes do, and the routes do what it says."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import schemathesis
 from django.conf import settings as django_settings
+from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
 from django.test import Client
 from django.urls import URLPattern
 from hypothesis import HealthCheck, settings
@@ -56,7 +59,18 @@ def test_request_bodies_take_no_further_fields(document: dict[str, Any]) -> None
     assert all(schemas[name]["additionalProperties"] is False for name in ("Launch", "Heartbeat", "LogChunk"))
 
 
+@pytest.fixture
+def _connection_stays_open() -> Iterator[None]:
+    """A server closes its connection after a request; here the test's own transaction lives in it."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
 @described.parametrize()
+@pytest.mark.usefixtures("_connection_stays_open")
 @settings(max_examples=examples(8, 500), deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume:Warning")
 def test_no_request_gets_an_answer_that_is_not_described(case: Any, sim: Sim) -> None:

@@ -5,9 +5,17 @@
 as one line to standard error. Exit code: 0 done, 1 failed, 143 ended by SIGTERM.
 """
 
+import signal
 import sys
 
-from sims.simulators.builtin.child import main
+
+def run() -> int:
+    """Block SIGTERM, then start: threads of numerical libraries, made by importing them, inherit what is blocked."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    from sims.simulators.builtin.child import main
+
+    return main(sys.argv[1:])
+
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run())

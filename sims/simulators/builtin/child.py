@@ -42,8 +42,7 @@ class Stop:
         return self._asked.is_set()
 
     def listen(self) -> None:
-        """Take over SIGTERM; to be called before any other thread starts."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        """Take over SIGTERM, which must be blocked in every thread."""
         threading.Thread(target=self._wait, daemon=True).start()
 
     def _wait(self) -> None:
