@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cascade_site.jsonvalues import problem_of
 from traces.accelsim import (
     KernelCommand,
     KernelHeader,
@@ -29,7 +30,6 @@ TIMELINE_FILE = "corrected_timeline.json"
 ALIGNMENT_FILE = "trace_alignment.json"
 TRACE_FOLDER = "traced/traces"
 MAX_METADATA_BYTES = 1024 * 1024
-MAX_METADATA_DEPTH = 50
 MAX_WARNINGS = 30
 
 _LIST_NAME = re.compile(r"kernelslist(_ctx_0x[0-9a-fA-F]+)?(\.g)?")
@@ -192,8 +192,8 @@ def _read_metadata(source: Source, name: str, files: Mapping[str, int]) -> dict[
         raise TraceError("is not JSON that can be kept: write it again or leave it out.", name) from error
     if not isinstance(metadata, dict):
         raise TraceError('is not a JSON object such as {"workload": "..."}.', name)
-    if _depth(metadata) > MAX_METADATA_DEPTH:
-        raise TraceError(f"is nested more than {MAX_METADATA_DEPTH} deep.", name)
+    if problem := problem_of(metadata):
+        raise TraceError(f"{problem}: write it again or leave it out.", name)
     if "\\u0000" in json.dumps(metadata):
         raise TraceError("has a NUL character in a text, which a database cannot keep.", name)
     return metadata
@@ -201,11 +201,6 @@ def _read_metadata(source: Source, name: str, files: Mapping[str, int]) -> dict[
 
 def _refuse_constant(text: str) -> None:
     raise ValueError(f"{text} is not JSON")
-
-
-def _depth(value: Any) -> int:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return 1 + max(map(_depth, inner), default=0)
 
 
 def _read_kernels(

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.traces.builders import OneWayStream, binary_ctas, header_bytes, kernel_bytes, small_tracez, tracez_bytes
-from traces.accelsim import KernelContent, TraceError, open_body, read_content
+from traces.accelsim import TraceError, open_body
+from traces.accelsim.content import KernelContent, read_content
 
 
 def content(data: bytes, name: str = "kernel-1.traceg") -> KernelContent:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from traces.accelsim import TraceError, open_body, open_file, read_content
+from traces.accelsim import TraceError, open_body, open_file
+from traces.accelsim.content import read_content
 from traces.rundir import read_run_directory
 from traces.sources import FolderSource
 

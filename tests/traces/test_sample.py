@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from traces.accelsim import open_file, read_content
+from traces.accelsim import open_file
+from traces.accelsim.content import read_content
 from traces.babelstream import babelstream_commands
 from traces.generator import GeneratedKernel, access_bytes, address_field
 from traces.rundir import RunDirectory, read_run_directory
