@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from sims.engine.decode.statics import StaticTable
+from sims.engine.decode.statics import TableShelf
 from sims.engine.decode.text import BLOCK_BYTES, CHUNK_INSTRUCTIONS, TextProgram
 from sims.engine.program import KernelShape
 from traces.accelsim import BodyReader, KernelHeader, open_body
@@ -40,11 +40,12 @@ def open_program(
     source: Path | BinaryIO,
     name: str | None = None,
     *,
-    table: StaticTable | None = None,
+    shelf: TableShelf | None = None,
     chunk_instructions: int = CHUNK_INSTRUCTIONS,
 ) -> Iterator[TextProgram]:
     """A kernel file (``.traceg`` or ``.tracez``, compressed or not) as a program; the file is closed at the end.
 
+    ``shelf`` carries what kernels have in common from one to the next.
     Raises ``TraceError`` for a bad header here, for a bad body while chunks are read.
     """
     header, body = open_body(source, name)
@@ -58,6 +59,6 @@ def open_program(
             shared_base=header.shared_base_address,
             local_base=header.local_base_address,
             missing_ctas_allowed=".tracez" in body.file,
-            table=table,
+            table=shelf.table_for(header.binary_version) if shelf else None,
             chunk_instructions=chunk_instructions,
         )

@@ -191,6 +191,23 @@ class StaticTable:
         return dict(found)
 
 
+class TableShelf:
+    """Tables of earlier kernels by binary version. A table that has grown large is given up for a new one."""
+
+    MAX_TEXTS = MAX_STATICS // 2
+    """One kernel may need many texts, and a table ends at 65,535."""
+
+    def __init__(self) -> None:
+        self._tables: dict[int, StaticTable] = {}
+
+    def table_for(self, binary_version: int) -> StaticTable:
+        """The table to go on with."""
+        table = self._tables.get(binary_version)
+        if table is None or len(table) > self.MAX_TEXTS:
+            table = self._tables[binary_version] = StaticTable(binary_version)
+        return table
+
+
 def operand_action(info: OpcodeClass) -> int:
     """What the scanner reads from the rest of a line of this class."""
     match info.kind:
