@@ -49,7 +49,9 @@ class Status:
     progress: dict[str, Any] = field(default_factory=dict)
 
     def report(self) -> dict[str, Any]:
-        report: dict[str, Any] = {"state": self.state, "worker": self.worker, "kernels_done": self.kernels_done}
+        report: dict[str, Any] = {"state": self.state, "kernels_done": self.kernels_done}
+        if self.worker:
+            report["worker"] = self.worker
         if self.kernels_total is not None:
             report["kernels_total"] = self.kernels_total
         if self.progress:

@@ -106,7 +106,7 @@ def install(folder: Path, env: dict[str, str] | None = None) -> Cascade:
     return Cascade(folder, {**settings, **(env or {})})
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faulty]:
     """A web server and a ready trace of one kernel; tests start the workers."""
     folder = tmp_path_factory.mktemp("faulty")
