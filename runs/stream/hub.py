@@ -67,6 +67,10 @@ class Hub:
                 for table in (self._waiting, self._news, self._known):
                     table.pop(run_id, None)
 
+    @property
+    def open_streams(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
     async def read(self, run_id: str, after: int) -> Batch:
         """What follows ``after``; streams that stand at the same place share one read.
 
@@ -145,4 +149,4 @@ def get_hub() -> Hub:
 
 def open_streams() -> int:
     """How many event streams this process holds open."""
-    return sum(len(events) for hub in list(_hubs.values()) for events in list(hub._waiting.values()))
+    return sum(hub.open_streams for hub in list(_hubs.values()))

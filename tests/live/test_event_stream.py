@@ -94,7 +94,12 @@ def test_an_idle_stream_carries_a_comment_every_15_seconds(web_only: Installatio
 
 @pytest.mark.parametrize(
     ("method", "query", "status"),
-    [("GET", "", 401), ("GET", "?token=wrong", 401), ("HEAD", f"?token={TOKEN}", 405), ("POST", f"?token={TOKEN}", 405)],
+    [
+        ("GET", "", 401),
+        ("GET", "?token=wrong", 401),
+        ("HEAD", f"?token={TOKEN}", 405),
+        ("POST", f"?token={TOKEN}", 405),
+    ],
 )
 def test_it_refuses_with_a_real_status(web_only: Installation, run: Any, method: str, query: str, status: int) -> None:
     response = httpx.request(method, f"{web_only.web.url}/api/runs/{run['id']}/events{query}")

@@ -31,6 +31,13 @@ class Faulty(Installation):
     redis_port: int
     database: str
 
+    def restart_workers(self) -> None:
+        """What a supervisor (``manage.py up``, systemd) does: Celery's workers give up when Redis goes away while a message
+        is not acknowledged (kombu 5.7 fails in putting it back)."""
+        for number, worker in enumerate(self.workers):
+            worker.stop()
+            self.workers[number] = self.cascade.start_worker()
+
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory, production_env: dict[str, str]) -> Iterator[Faulty]:
@@ -38,16 +45,16 @@ def faulty(tmp_path_factory: pytest.TempPathFactory, production_env: dict[str, s
     with psycopg.connect(production_env["DATABASE_URL"], autocommit=True) as admin:
         admin.execute("CREATE DATABASE faulty")
     database = production_env["DATABASE_URL"].rpartition("/")[0] + "/faulty"
-    redis = start_redis(folder, port)
     env = {**production_env, **REPLAY, **QUICK, "DATABASE_URL": database, "REDIS_URL": f"redis://127.0.0.1:{port}/0"}
     with ExitStack() as stack:
-        stack.callback(lambda: faulty.redis.stop())
+        redis = start_redis(folder, port)
         cascade = stack.enter_context(Cascade(folder, env))
         webs = [cascade.start_web() for _ in range(2)]
         trace = flow.upload_trace(webs[0].http, "faulty")
         workers = [cascade.start_worker() for _ in range(2)]
-        faulty = Faulty(cascade, webs, workers, trace["id"], redis, port, database)
-        yield faulty
+        installation = Faulty(cascade, webs, workers, trace["id"], redis, port, database)
+        yield installation
+    installation.redis.stop()
 
 
 @pytest.fixture
@@ -122,11 +129,12 @@ def test_events_arrive_while_redis_is_away(faulty: Faulty, run: Any) -> None:
     ended = flow.wait_for_end(faulty.webs[1].http, run["id"])
     client.join(30)
     faulty.redis = start_redis(faulty.cascade.folder, faulty.redis_port)
+    faulty.restart_workers()
     assert ended["status"] == "finished"
     assert heard[-1].data["status"] == "finished"
 
 
-def test_wake_ups_come_back_with_redis(faulty: Faulty) -> None:
+def test_runs_go_on_when_redis_is_back(faulty: Faulty) -> None:
     run = flow.launch(faulty.web.http, faulty.trace_id)
     assert flow.wait_for_end(faulty.web.http, run["id"])["status"] == "finished"
 

@@ -55,10 +55,10 @@ def connect(web: Web) -> socket.socket:
 
 
 def send_and_read(web: Web, request: bytes) -> bytes:
-    """Send raw bytes; what comes back until the server closes or says nothing more for two seconds."""
+    """Send raw bytes; what comes back until the server closes or says nothing more for a second."""
     with connect(web) as client:
         client.sendall(request)
-        client.settimeout(2)
+        client.settimeout(1)
         received = b""
         try:
             while block := client.recv(65536):
@@ -120,6 +120,27 @@ def test_a_client_that_does_not_read_its_download_does_not_grow_the_server(
     for client in idle:
         client.close()
     assert growth < FILE_LIMIT
+
+
+def test_requests_one_after_the_other_share_a_thread(installation: Installation) -> None:
+    def threads() -> int:
+        status = Path(f"/proc/{installation.web.process.pid}/status").read_text()
+        return int(status.split("Threads:")[1].split()[0])
+
+    installation.web.http.get("/api/traces")
+    before = threads()
+    for _ in range(30):
+        installation.web.http.get("/api/traces")
+    assert threads() <= before
+
+
+def test_a_client_that_goes_away_leaves_its_thread_to_others(installation: Installation, file_path: str) -> None:
+    installation.web.http.put(file_path, content=zeros(FILE_LIMIT))
+    for _ in range(40):
+        with connect(installation.web) as client:
+            client.sendall(f"GET {file_path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
+            client.recv(1000)
+    assert installation.web.http.get("/api/traces", timeout=10).status_code == 200
 
 
 def test_clients_that_never_finish_their_headers_stop_nobody_else(installation: Installation) -> None:

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from sims.runner.leash import leashed
+
 PROJECT = Path(__file__).resolve().parent.parent.parent
 PYTHON = sys.executable
 STOP_S = 20
@@ -50,9 +52,12 @@ class Process:
     ) -> None:
         self.name = name
         self.log = folder / f"{name}.out"
+        if user is None:
+            # A test run that is killed leaves nothing behind. (Another user's process cannot be bound.)
+            argv = leashed(argv, signal.SIGTERM)
         with self.log.open("ab") as out:
             self._popen = subprocess.Popen(
-                list(argv),
+                argv,
                 cwd=PROJECT if user is None else folder,
                 env=None if env is None else dict(env),
                 stdin=subprocess.DEVNULL,
