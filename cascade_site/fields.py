@@ -5,9 +5,9 @@ from typing import Any
 from django.db import models
 
 
-def without_nul(text: str) -> str:
-    """The text as every database can keep it: PostgreSQL has no NUL in texts."""
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+def storable_text(text: str) -> str:
+    """The text as every database can keep it: PostgreSQL has no NUL in texts, and UTF-8 no half of a surrogate pair."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 class UnsignedField(models.CharField):

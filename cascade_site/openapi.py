@@ -101,7 +101,8 @@ def complete(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     components = result.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
     schemas["Error"] = ERROR_SCHEMA
-    for strict in StrictSerializer.__subclasses__():
-        schemas[strict.__name__.removesuffix("Serializer")]["additionalProperties"] = False
+    for name in (strict.__name__.removesuffix("Serializer") for strict in StrictSerializer.__subclasses__()):
+        if name in schemas:
+            schemas[name]["additionalProperties"] = False
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     return result

@@ -1,10 +1,11 @@
 """Request bodies: JSON objects, and raw bytes."""
 
-import json
 from typing import Any
 
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser, JSONParser
+
+from cascade_site.jsonvalues import TOO_DEEP, problem_of
 
 
 class JsonObjectParser(JSONParser):
@@ -14,14 +15,12 @@ class JsonObjectParser(JSONParser):
         try:
             # JSON is UTF-8 here whatever charset the request claims: some of Python's codecs are no text at all.
             data = super().parse(stream, media_type, {**(parser_context or {}), "encoding": "utf-8"})
-            # A lone surrogate is legal JSON but no text: it could be neither stored nor sent on.
-            json.dumps(data, ensure_ascii=False).encode()
         except RecursionError:
-            raise ParseError("The JSON is nested too deeply.") from None
-        except UnicodeError:
-            raise ParseError("The JSON holds text that is not valid Unicode.") from None
+            raise ParseError(f"The JSON {TOO_DEEP}.") from None
         if not isinstance(data, dict):
             raise ParseError("The body must be a JSON object.")
+        if problem := problem_of(data):
+            raise ParseError(f"The JSON {problem}.")
         return data
 
 

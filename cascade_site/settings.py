@@ -194,7 +194,7 @@ else:
     DATABASES = {
         "default": {
             "ENGINE": "django.db.backends.sqlite3",
-            "NAME": CASCADE_DATA / "cascade.sqlite3",
+            "NAME": str(CASCADE_DATA / "cascade.sqlite3"),
             "CONN_MAX_AGE": None,
             # Deferred transactions that turn into writers fail with "database is locked" however long they may wait;
             # IMMEDIATE ones queue (measured: 36 failures in 504 writes from 8 processes without it, none with it).

@@ -14,7 +14,7 @@ from django.db import connections
 KEPT = 16
 """Requests at the same time beyond these get a thread of their own, as with Django alone."""
 
-Application = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
+Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class KeptThreads:

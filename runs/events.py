@@ -4,7 +4,10 @@
 state change does; waking the open streams is a hint given after the commit. Whoever misses the hint reads the row.
 """
 
+import asyncio
 import json
+import logging
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,6 +19,12 @@ from django_eventstream.models import Event, EventCounter
 from django_eventstream.storage import DjangoModelStorage
 
 WAKE_GROUP = "run-events"
+WAKE_S = 1.0
+WAKE_PAUSE_S = 5.0
+
+_left_alone_until = 0.0
+
+logger = logging.getLogger(__name__)
 
 
 class EventStore(DjangoModelStorage):
@@ -62,13 +71,28 @@ def publish(run_id: str, events: Iterable[tuple[str, Any]]) -> None:
     )
     counter.value += len(rows)
     counter.save(update_fields=["value", "updated"])
-    transaction.on_commit(lambda: wake(run_id), robust=True)
+    transaction.on_commit(lambda: wake(run_id))
 
 
 def wake(run_id: str) -> None:
-    """Tell the open streams of every web process that a run has news."""
+    """Tell the open streams of every web process that a run has news.
+
+    A hint that fails costs the streams a second (they look by themselves). It must not cost the caller more: a broker
+    that does not answer is given ``WAKE_S`` once, and is then left alone for ``WAKE_PAUSE_S``.
+    """
+    global _left_alone_until
+    if time.monotonic() < _left_alone_until:
+        return
+    try:
+        async_to_sync(_tell)(run_id)
+    except Exception as problem:
+        _left_alone_until = time.monotonic() + WAKE_PAUSE_S
+        logger.warning("Event streams were not woken: %s", problem or type(problem).__name__)
+
+
+async def _tell(run_id: str) -> None:
     layer = get_channel_layer()
-    async_to_sync(layer.group_send)(WAKE_GROUP, {"type": "run.news", "run_id": run_id})
+    await asyncio.wait_for(layer.group_send(WAKE_GROUP, {"type": "run.news", "run_id": run_id}), WAKE_S)
 
 
 def forget(run_id: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
 
-from cascade_site.fields import without_nul
+from cascade_site.fields import storable_text
 from cascade_site.serializing import TRACE_ID
 from cascade_site.storage import delete_tree, save_stream
 from traces.accelsim import TraceError
@@ -209,7 +209,7 @@ def _complete(trace: Trace, found: RunDirectory, wishes: Wishes) -> None:
     trace.tracer_version = found.tracer_version
     trace.nvbit_version = found.nvbit_version
     trace.size_bytes = found.size_bytes
-    trace.warnings = [without_nul(warning) for warning in found.warnings]
+    trace.warnings = [storable_text(warning) for warning in found.warnings]
     with transaction.atomic():
         trace.replace_kernels([_kernel(trace, entry) for entry in found.kernels])
         _take_times(trace, found, wishes)
@@ -227,7 +227,7 @@ def _kernel(trace: Trace, entry: Any) -> TraceKernel:
     return TraceKernel(
         trace=trace,
         index=entry.index,
-        name=without_nul(entry.name),
+        name=storable_text(entry.name),
         trace_file=entry.trace_file,
         grid=list(entry.grid),
         block=list(entry.block),

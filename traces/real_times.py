@@ -5,13 +5,15 @@ from typing import Any
 
 from django.utils import timezone
 
+from cascade_site.fields import storable_text
 from traces.matching import Matching, match
 from traces.matching import TraceKernel as NamedKernel
 from traces.models import RealTime, Trace
 from traces.times import Launch, TimesError, TimesReport
 
 MAX_LISTED = 1000
-_LARGEST_NS = 2**63 - 1
+_LARGEST_NS = 2**63 - 1025  # the largest float below 2**63
+_LARGEST_STEP = 2**31 - 1
 
 
 def set_times(trace: Trace, report: TimesReport, file: str) -> None:
@@ -37,21 +39,22 @@ def _real_times(matching: Matching, launches: Sequence[Launch]) -> dict[int, Rea
     times = {}
     for index, real_ns in matching.real_ns(launches).items():
         first = launches[matching.launches_of[index][0]]
-        phase = first.phase[:100] if first.phase else None
-        times[index] = RealTime(_whole_ns(real_ns), _whole_ns(first.start_ns), first.step, phase)
+        phase = storable_text(first.phase[:100]) if first.phase else None
+        step = first.step if first.step is not None and abs(first.step) <= _LARGEST_STEP else None
+        times[index] = RealTime(_whole_ns(real_ns), _whole_ns(first.start_ns), step, phase)
     return times
 
 
 def _whole_ns(time_ns: float | None) -> int | None:
     """Tools measure in whole nanoseconds; only means have fractions."""
-    return None if time_ns is None or abs(time_ns) > _LARGEST_NS else round(time_ns)
+    return None if time_ns is None or not abs(time_ns) <= _LARGEST_NS else round(time_ns)
 
 
 def _account(matching: Matching, report: TimesReport, file: str, kernels_total: int) -> dict[str, Any]:
     """Where the times are from, and what found no partner on either side."""
-    unmatched = [report.launches[place].name for place in matching.unmatched_launches]
+    unmatched = [storable_text(report.launches[place].name) for place in matching.unmatched_launches]
     return {
-        "file": file,
+        "file": storable_text(file),
         "set_at": timezone.now().isoformat(),
         "source": report.source,
         "launches": len(report.launches),
@@ -62,6 +65,6 @@ def _account(matching: Matching, report: TimesReport, file: str, kernels_total: 
         "unmatched_launches": unmatched[:MAX_LISTED],
         "unmatched_launches_total": len(unmatched),
         "clock_note": report.clock_note,
-        "device_names": list(report.device_names),
-        "notes": [*matching.notes, *report.warnings],
+        "device_names": [storable_text(name) for name in report.device_names],
+        "notes": [storable_text(note) for note in (*matching.notes, *report.warnings)],
     }

@@ -5,8 +5,9 @@ import logging
 from celery import shared_task
 from django.db import transaction
 
-from cascade_site.fields import without_nul
-from traces.accelsim import TraceError, read_content
+from cascade_site.fields import storable_text
+from traces.accelsim import TraceError
+from traces.accelsim.content import read_content
 from traces.files import open_trace_file
 from traces.models import Trace, TraceStatus
 
@@ -35,7 +36,7 @@ def read_contents(trace_id: str) -> None:
             with open_trace_file(trace, name) as stream:
                 content = read_content(stream, trace_file)
         except (TraceError, OSError) as error:
-            problems.append(without_nul(str(error)))
+            problems.append(storable_text(str(error)))
             continue
         facts.update(dict.fromkeys(indices, (content.warp_instructions, content.content_hash)))
         problems += [f"{trace_file}: {warning}" for warning in content.warnings]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import models
 from django.utils import timezone
 
-from cascade_site.fields import UnsignedField, without_nul
+from cascade_site.fields import UnsignedField, storable_text
 from sims.models.sim import Sim
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class SimKernelQuerySet(models.QuerySet["SimKernel"]):
     def store(self, rows: "list[SimKernel]") -> "list[SimKernel]":
         """Insert results, or put them in the place of those that are there for the same kernels."""
         # A log may claim one launch twice; no database takes the same row twice in one statement.
-        return self.bulk_create(
+        return SimKernel.objects.bulk_create(
             {row.index: row for row in rows}.values(),
             batch_size=100,
             update_conflicts=True,
@@ -125,7 +125,7 @@ class SimKernel(models.Model):
             index=index,
             attempt=sim.keeper.attempt,
             launch_uid=block.launch_uid,
-            name=without_nul(block.name),
+            name=storable_text(block.name),
             stream=block.stream,
             cycles=block.cycles,
             launch_cycles=launch_cycles,

@@ -19,13 +19,23 @@ READING = [
 JSON_WRITING = ["/api/runs", "/api/sims/{sim}/heartbeat", "/api/sims/{sim}/logs", "/api/sims/{sim}/step-timeline"]
 STATUS_404 = {"detail": "Not Found"}
 
+ODD_JSON = [
+    b'{"timeline": {"a": 1e400}, "comparison": {}}',
+    b'{"timeline": ' + b'{"a":' * 101 + b"1" + b"}" * 101 + b"}",
+    b'{"timeline": ' + b'{"a":' * 950 + b"1" + b"}" * 950 + b"}",
+    b'{"offset": ' + b"9" * 1_000_000 + b"}",
+]
+"""Legal JSON that cannot be kept."""
+
 
 def at(path: str, sim: Sim) -> str:
     return path.format(run=sim.run_id, sim=sim.id)
 
 
 @pytest.mark.parametrize("path", JSON_WRITING)
-@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'"text"', b"{} {}", b"\xff", b'{"a": NaN}', b"[" * 100_000])
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[1]", b'"text"', b"{} {}", b"\xff", b'{"a": NaN}', b"[" * 100_000, *ODD_JSON]
+)
 def test_400_a_body_that_is_no_json_object(api: Client, sim: Sim, path: str, body: bytes) -> None:
     answer = api.post(at(path, sim), body, content_type="application/json")
     assert answer.status_code == 400

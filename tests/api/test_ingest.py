@@ -1,6 +1,9 @@
 """Traces that come in over the API: archives in every form, and what is refused."""
 
 import io
+import json
+import lzma
+import re
 from typing import Any
 
 import pytest
@@ -105,6 +108,9 @@ LIST = TRACE_FOLDER + "kernelslist.g"
         ({**sample_files(), LIST: b""}, "kernelslist"),
         ({**sample_files(), LIST: b'{"kernels": []}'}, "kernelslist"),
         ({**sample_files(), "run.json": b"{"}, "run.json"),
+        ({**sample_files(), "run.json": b'{"workload": "\\ud800"}'}, "run.json"),
+        ({**sample_files(), "run.json": b'{"workload": 1e400}'}, "run.json"),
+        ({**sample_files(), "run.json": b'{"workload": "\\u0000"}'}, "run.json"),
         ({**sample_files(), "../evil": b"x"}, "outside"),
         ({}, "holds no files"),
     ],
@@ -191,6 +197,17 @@ def test_a_file_of_times_that_cannot_be_read_leaves_the_trace_as_it_was(api: Cli
     assert api.get("/api/traces/babelstream-sample").content == before
 
 
+def test_a_profile_with_odd_names_and_numbers_is_kept(api: Client) -> None:
+    upload(api, tar_of(sample_files()))
+    timeline = json.loads(sample_files()["corrected_timeline.json"])
+    step = timeline["steps"][0]
+    step |= {"index": 2**40, "phase": "a\0\ud800"}
+    step["kernels"].append({**step["kernels"][0], "name": "odd\0\ud800", "start_ns": 10**30})
+    answer = patch(api, "babelstream-sample", times=io.BytesIO(json.dumps(timeline).encode()))
+    assert answer.status_code in (200, 422)
+    assert api.get("/api/traces/babelstream-sample").status_code == 200
+
+
 def test_times_of_other_kernels_are_refused(api: Client) -> None:
     upload(api, tar_of(sample_files()))
     row = '{"name": "other", "start_ns": 0, "duration_ns": 5, "stream": 0, "grid": [1, 1, 1], "block": [1, 1, 1]}'
@@ -204,3 +221,15 @@ def patch(api: Client, trace_id: str, **files: Any) -> Any:
     from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
     return api.patch(f"/api/traces/{trace_id}", encode_multipart(BOUNDARY, files), content_type=MULTIPART_CONTENT)
+
+
+@pytest.mark.parametrize("field", ["shmem", "nregs", "cuda stream id", "binary version", "kernel id", "grid dim"])
+@pytest.mark.parametrize("value", ["9" * 25, str(2**63), str(2**31), "-1", "x", "(1,1,99999999999)"])
+def test_a_header_with_an_odd_number_is_taken_or_refused(api: Client, field: str, value: str) -> None:
+    files = sample_files()
+    text = lzma.decompress(files[KERNEL])
+    spoiled = re.sub(rb"(?m)^-%s = .*$" % field.encode(), f"-{field} = {value}".encode(), text, count=1)
+    assert spoiled != text
+    answer = upload(api, tar_of({**files, KERNEL: lzma.compress(spoiled)}))
+    assert answer.status_code in (201, 422)
+    assert answer.status_code == 201 or not Trace.objects.exists()

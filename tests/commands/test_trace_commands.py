@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 
 from tests.api.archives import sample_files, tar_of, write_files
 from traces.models import Trace
@@ -74,6 +76,18 @@ def test_bad_input_is_one_clear_line_and_leaves_nothing(arguments: list[Any], to
         run("ingest_trace", *arguments)
     assert "\n" not in str(caught.value)
     assert not Trace.objects.exists()
+
+
+@pytest.mark.parametrize("arguments", [["ingest_trace", SAMPLE_RUN_DIRECTORY], ["sync_traces"]])
+def test_a_database_without_tables_is_one_clear_line(arguments: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_table(*args: Any, **kwargs: Any) -> None:
+        raise OperationalError("no such table: traces_trace")
+
+    monkeypatch.setattr(Trace.objects, "create", no_table)
+    monkeypatch.setattr(Trace.objects, "exclude", no_table)
+    (Path(default_storage.path("traces")) / "x").mkdir(parents=True)
+    with pytest.raises(CommandError, match=r"manage\.py migrate"):
+        run(*arguments)
 
 
 def test_the_same_name_twice_says_how_to_go_on() -> None:

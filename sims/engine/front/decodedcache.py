@@ -6,11 +6,9 @@ ago going first.
 """
 
 import hashlib
-import io
 import json
 import os
 import tempfile
-import zlib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,17 @@ MAX_SOURCE_BYTES = 1 << 30
 SUFFIX = ".kernel"
 _ENGINE = Path(__file__).resolve().parent.parent
 _DIGEST_BYTES = 16
+_DTYPES: dict[str, Any] = {
+    "statics": STATIC_DTYPE,
+    "counts": np.int64,
+    "warp_start": np.int64,
+    "warp_length": np.int32,
+    "static_ids": np.uint16,
+    "operands": np.int32,
+    "sector_addresses": np.int64,
+    "sector_masks": np.uint32,
+}
+_COLUMNS = {"counts": 2}
 _LEVEL = 1
 """Of compression: the arrays repeat so much that the fastest level makes them small."""
 
@@ -77,7 +86,7 @@ class DecodedCache:
         try:
             prepared = _unpacked(data)
             os.utime(path)
-        except (ValueError, KeyError, TypeError, EOFError, OSError, zlib.error, zstandard.ZstdError):
+        except (ValueError, KeyError, TypeError, EOFError, OSError, zstandard.ZstdError):
             path.unlink(missing_ok=True)
             return None
         return prepared
@@ -109,22 +118,20 @@ class DecodedCache:
 
 
 def _packed(prepared: Prepared, program: KeptProgram) -> bytes:
-    """Checksum, then one zstd frame: an npz of all arrays, the rest as JSON in one of them."""
-    shape = prepared.shape
+    """Checksum, then one zstd frame: a line of JSON, then the arrays one after the other."""
+    arrays = {"statics": prepared.statics, "counts": prepared.counts}
+    arrays |= {name: np.concatenate([getattr(chunk, name) for chunk in program.kept]) for name in CHUNK_ARRAYS}
     facts = {
         "signature": prepared.signature,
-        "shape": {name: getattr(shape, name) for name in KernelShape.__dataclass_fields__},
+        "shape": {name: getattr(prepared.shape, name) for name in KernelShape.__dataclass_fields__},
         "opcodes": program.opcodes,
         "unknown_opcodes": program.unknown_opcodes,
+        "arrays": {name: len(array) for name, array in arrays.items()},
         "chunks": [[chunk.first_cta, chunk.ctas] for chunk in program.kept],
+        "lengths": {name: [len(getattr(chunk, name)) for chunk in program.kept] for name in CHUNK_ARRAYS},
     }
-    arrays: dict[str, Any] = {"facts": np.frombuffer(json.dumps(facts).encode(), np.uint8)}
-    arrays |= {"statics": prepared.statics, "counts": prepared.counts}
-    for i, chunk in enumerate(program.kept):
-        arrays |= {f"{name}{i}": getattr(chunk, name) for name in CHUNK_ARRAYS}
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    frame = zstandard.ZstdCompressor(level=_LEVEL).compress(buffer.getvalue())
+    plain = b"".join([json.dumps(facts).encode(), b"\n", *(array.tobytes() for array in arrays.values())])
+    frame = zstandard.ZstdCompressor(level=_LEVEL).compress(plain)
     return hashlib.blake2b(frame, digest_size=_DIGEST_BYTES).digest() + frame
 
 
@@ -134,16 +141,23 @@ def _unpacked(data: bytes) -> Prepared:
     if hashlib.blake2b(frame, digest_size=_DIGEST_BYTES).digest() != checksum:
         raise ValueError("damaged")
     plain = zstandard.ZstdDecompressor().decompress(frame, max_output_size=2 * KEEP_BYTES)
-    with np.load(io.BytesIO(plain), allow_pickle=False) as arrays:
-        facts = json.loads(arrays["facts"].tobytes())
-        statics, counts = arrays["statics"], arrays["counts"]
-        if statics.dtype != STATIC_DTYPE:
-            raise ValueError("made by another decoder")
-        chunks = [
-            CtaChunk(first_cta, ctas, **{name: arrays[f"{name}{i}"] for name in CHUNK_ARRAYS})
-            for i, (first_cta, ctas) in enumerate(facts["chunks"])
-        ]
+    line, _, _ = plain.partition(b"\n")
+    facts: dict[str, Any] = json.loads(line)
+    arrays, position = {}, len(line) + 1
+    for name, length in facts["arrays"].items():
+        arrays[name] = np.frombuffer(plain, _DTYPES[name], length * _COLUMNS.get(name, 1), position)
+        position += arrays[name].nbytes
+    return _prepared(facts, arrays)
+
+
+def _prepared(facts: dict[str, Any], arrays: dict[str, Any]) -> Prepared:
+    parts = {name: np.split(arrays[name], np.cumsum(facts["lengths"][name])[:-1]) for name in CHUNK_ARRAYS}
+    chunks = [
+        CtaChunk(first_cta, ctas, **{name: parts[name][i] for name in CHUNK_ARRAYS})
+        for i, (first_cta, ctas) in enumerate(facts["chunks"])
+    ]
     launch: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in facts["shape"].items()}
     shape = KernelShape(**launch)
+    statics, counts = arrays["statics"], arrays["counts"].reshape(-1, 2)
     program = KeptProgram(shape, statics, facts["opcodes"], counts, facts["unknown_opcodes"], chunks)
     return Prepared(facts["signature"], shape, statics, counts, program)

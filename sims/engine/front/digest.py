@@ -6,6 +6,7 @@ accesses of one instruction move from warp to warp, their place in a line, and w
 """
 
 import hashlib
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from sims.engine import program as p
 from sims.engine.jit import compiled
-from sims.engine.program import STATIC_DTYPE, CtaChunk, KernelShape
+from sims.engine.program import CtaChunk, KernelShape
 
 NEAR_BYTES = 1 << 16
 """First accesses of two instructions closer than this are taken to be into one buffer; their distance counts."""
@@ -118,18 +119,16 @@ class Digest:
         known = len(self._text_hash)
         if len(statics) <= known:
             return
-        added = [static_hash(statics[i], opcodes[i]) for i in range(known, len(statics))]
+        added = [static_hash(statics[i].tobytes(), opcodes[i]) for i in range(known, len(statics))]
         self._text_hash = np.append(self._text_hash, np.array(added, np.uint64))
         self._form = np.append(self._form, operand_forms(statics[known:]))
         self._last_address = np.append(self._last_address, np.full(len(added), _NEVER, np.int64))
 
 
-def static_hash(record: np.void, opcode: str) -> int:
-    """64 bits of an instruction text that do not depend on the order in which texts were met."""
-    digest = hashlib.blake2b(opcode.encode(), digest_size=8)
-    for name in STATIC_DTYPE.names or ():
-        digest.update(record[name].tobytes())
-    return int.from_bytes(digest.digest(), "little")
+@lru_cache(maxsize=1 << 16)
+def static_hash(record: bytes, opcode: str) -> int:
+    """64 bits of a static record that do not depend on the order in which texts were met."""
+    return int.from_bytes(hashlib.blake2b(record + opcode.encode(), digest_size=8).digest(), "little")
 
 
 def operand_forms(statics: NDArray[np.void]) -> NDArray[np.int8]:

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sims.engine.decode import open_program
-from sims.engine.decode.statics import StaticTable
-from sims.engine.decode.text import CHUNK_INSTRUCTIONS
+from sims.engine.decode.statics import TableShelf
 from sims.engine.front.digest import Digest
 from sims.engine.front.streams import share_streams
 from sims.engine.program import CtaChunk, KernelShape
 
 CHUNK_ARRAYS = ("warp_start", "warp_length", "static_ids", "operands", "sector_addresses", "sector_masks")
+KEPT_CHUNK_INSTRUCTIONS = 1 << 12
+"""Small, because the moments at which chunks are asked for tell how fast waves pass."""
 KEEP_BYTES = 256 << 20
 """Chunks of a kernel kept in memory; a larger kernel is decoded again when it is run."""
 
@@ -49,15 +50,15 @@ class Prepared:
 
 def prepare(
     file: Path,
-    table: StaticTable | None,
+    shelf: TableShelf | None,
     on_chunk: Callable[[], None],
     *,
     share: bool = True,
     keep_bytes: int = KEEP_BYTES,
-    chunk_instructions: int = CHUNK_INSTRUCTIONS,
+    chunk_instructions: int = KEPT_CHUNK_INSTRUCTIONS,
 ) -> Prepared:
     """Decode a kernel file whole. Raises ``TraceError``; ``on_chunk`` may raise to stop."""
-    with open_program(file, table=table, chunk_instructions=chunk_instructions) as program:
+    with open_program(file, shelf=shelf, chunk_instructions=chunk_instructions) as program:
         digest = Digest(program.shape)
         kept: list[CtaChunk] = []
         size = 0

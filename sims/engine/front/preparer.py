@@ -5,15 +5,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
-from sims.engine.decode import open_program
-from sims.engine.decode.statics import StaticTable
+from sims.engine.decode.statics import TableShelf
 from sims.engine.front.decodedcache import DecodedCache
 from sims.engine.front.options import Options
 from sims.engine.front.plan import Launch
 from sims.engine.front.prepared import Prepared, prepare
-
-MAX_SHARED_TEXTS = 1 << 15
-"""A table of instruction texts is given up here: its limit is 65,535, and one kernel may need many."""
 
 
 class Preparer:
@@ -23,7 +19,7 @@ class Preparer:
         self._cache = DecodedCache() if options.decoded_cache else None
         self._share = options.shared_streams
         self._stop_if_asked = stop_if_asked
-        self._tables: dict[int, StaticTable] = {}
+        self._shelf = TableShelf()
         self._waiting = list(launches)
         self._ahead = ThreadPoolExecutor(1) if options.threads > 1 else None
         self._coming: dict[int, Future[Prepared]] = {}
@@ -53,15 +49,7 @@ class Preparer:
         path = self._cache.path_for(launch.file) if self._cache else None
         if self._cache and path and (kept := self._cache.load(path)):
             return kept
-        prepared = prepare(launch.file, self._table_for(launch), self._stop_if_asked, share=self._share)
+        prepared = prepare(launch.file, self._shelf, self._stop_if_asked, share=self._share)
         if self._cache and path:
             self._cache.store(path, prepared)
         return prepared
-
-    def _table_for(self, launch: Launch) -> StaticTable:
-        with open_program(launch.file) as program:
-            version = program.shape.binary_version
-        table = self._tables.get(version)
-        if table is None or len(table) > MAX_SHARED_TEXTS:
-            table = self._tables[version] = StaticTable(version)
-        return table

@@ -21,16 +21,19 @@ class InstructionCounts:
 
     warp_instructions: int
     """Instruction lines of the trace."""
+    counted_warp_instructions: int
+    """As Accel-Sim counts them: shared-memory atomics never, LDGSTS twice."""
     thread_instructions: int
-    """Active lanes as Accel-Sim counts them: shared-memory atomics never, LDGSTS twice."""
+    """Active lanes, counted the same way."""
 
     @classmethod
     def of(cls, statics: NDArray[np.void], counts: NDArray[np.int64]) -> "InstructionCounts":
         """From a program's static records and its counts per record."""
-        lanes = counts[:, 1]
-        uncounted = lanes[(statics["kind"] == p.KIND_ATOMIC) & (statics["space"] == p.SPACE_SHARED)].sum()
-        twice = lanes[statics["kind"] == p.KIND_LDGSTS].sum()
-        return cls(int(counts[:, 0].sum()), int(lanes.sum() - uncounted + twice))
+        times = np.ones(len(statics), np.int64)
+        times[(statics["kind"] == p.KIND_ATOMIC) & (statics["space"] == p.SPACE_SHARED)] = 0
+        times[statics["kind"] == p.KIND_LDGSTS] = 2
+        warps, lanes = counts[:, 0], counts[:, 1]
+        return cls(int(warps.sum()), int(warps @ times), int(lanes @ times))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,8 @@ def report_of(
     limiter = limiter_of(result, spec)
     stats: dict[str, Stat] = dict(result.counters)
     stats["gpu_sim_insn"] = counts.thread_instructions
+    stats["gpgpu_n_tot_w_icount"] = counts.counted_warp_instructions
+    stats["gpgpu_n_tot_thrd_icount"] = 32 * counts.counted_warp_instructions
     stats |= _own_stats(result, spec)
     stats["cascade_limiter"] = limiter
     dram = stats["total dram reads"], stats["total dram writes"]

@@ -1,8 +1,8 @@
 """Steady-state waves: the middle of a large, even grid is not simulated but goes at the rate of the waves before it.
 
-A wave is as many CTAs as the GPU holds at once. The engine says when it hands out which CTA. Once two full waves in a row took
-the same time within :data:`AGREEMENT`, and what follows is the same work, whole waves are left out; the rest, one to two
-waves, is simulated, so that the tail is the kernel's own.
+A wave is as many CTAs as the GPU holds at once. The engine says when it hands out which CTA. Once several full waves
+in a row took the same time within :data:`AGREEMENT`, and what follows is the same work, whole waves are left out; the
+rest, one to two waves, is simulated, so that the tail is the kernel's own.
 """
 
 from collections.abc import Iterator
@@ -16,14 +16,18 @@ from sims.engine.program import CtaChunk, KernelShape
 from sims.engine.results import KernelResult
 from sims.gpus.spec import SECTOR_BYTES
 
+MEASURED_WAVES = 4
+"""Waves whose times must agree. Two can agree by chance where the schedulers' order makes waves fluctuate."""
 AGREEMENT = 0.02
-"""Largest difference of two waves' times that counts as steady."""
+"""Largest difference between the two halves of the measured waves that counts as steady."""
+FLUCTUATION = 0.05
+"""Largest deviation of one of them from their mean."""
 EVENNESS = 0.01
 """Largest deviation of a wave's instructions, or a chunk's sectors per instruction, from the mean."""
 WARM_UP_WAVES = 1
 """The first wave starts on an empty GPU and says nothing about the others."""
-MIN_WAVES = 6
-"""Of a grid: with fewer there is nothing to leave out."""
+MIN_WAVES = 12
+"""Of a grid: with fewer, what the tail varies by from case to case is too large a part of the whole."""
 L2_TURNOVER = 1.5
 """Traffic, in L2 capacities, before the L2 is in its steady state (evictions and write-backs have begun)."""
 
@@ -94,21 +98,24 @@ class SteadyWaves:
         self.shape = replace(self.shape, grid=(self.program.shape.ctas - self.skipped_ctas, 1, 1))
 
     def _steady_wave_cycles(self) -> float | None:
-        """Cycles of a wave, if the last two took the same time; None otherwise."""
+        """Cycles of a wave, if the last few all took about the same time; None otherwise."""
         handed_out, _ = self._handed_out[-1]
         last = handed_out // self.wave_ctas
-        if last < WARM_UP_WAVES + 3:
+        if last < WARM_UP_WAVES + MEASURED_WAVES or not self._every_wave_was_seen():
             return None
-        at = [self._cycle_of((last - back) * self.wave_ctas) for back in (2, 1, 0)]
-        first, second = at[1] - at[0], at[2] - at[1]
-        if first <= 0 or second <= 0 or abs(second - first) > AGREEMENT * max(first, second):
-            return None
-        return (at[2] - at[0]) / 2
-
-    def _cycle_of(self, ctas: int) -> float:
-        """When so many CTAs had been handed out, between the moments the engine told."""
+        ends = np.arange(last - MEASURED_WAVES, last + 1) * self.wave_ctas
         told = np.array(self._handed_out, np.float64)
-        return float(np.interp(ctas, told[:, 0], told[:, 1]))
+        times = np.diff(np.interp(ends, told[:, 0], told[:, 1]))
+        mean = float(times.mean())
+        first_half, second_half = times.reshape(2, -1).mean(axis=1)
+        steady = abs(second_half - first_half) <= AGREEMENT * mean and np.abs(times - mean).max() <= FLUCTUATION * mean
+        return mean if mean > 0 and steady else None
+
+    def _every_wave_was_seen(self) -> bool:
+        """Whether the engine asked often enough for the times of the last waves to be measured and not interpolated."""
+        told = np.array([handed_out for handed_out, _ in self._handed_out])
+        gaps = np.diff(told)[told[1:] > told[-1] - MEASURED_WAVES * self.wave_ctas]
+        return len(gaps) > 0 and int(gaps.max()) <= self.wave_ctas
 
     def _rest_is_even(self) -> bool:
         """Whether what would be left out is the same work as what was measured, with the L2 in its steady state."""

@@ -6,9 +6,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from tqdm import tqdm
 
+from cascade_site.commands import DatabaseCommand
 from cascade_site.serializing import to_json
 from traces.ingest import IngestError, TraceExistsError, Wishes, ingest_archive, ingest_folder
 from traces.models import Trace
@@ -16,7 +17,7 @@ from traces.serializers import TraceSerializer
 from traces.times import TimesError, TimesReport, read_times
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Ingest a run directory or a bare Accel-Sim trace: a folder, or a .tar, .tar.gz, .tar.xz, .tar.zst or .zip."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

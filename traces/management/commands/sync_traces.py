@@ -4,14 +4,14 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from tqdm import tqdm
 
+from cascade_site.commands import DatabaseCommand
 from traces.ingest import TraceExistsError, ingest_stored, unindexed_folders
 from traces.models import TraceStatus
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Index the run directories under traces/ in storage that are not known yet, and look again at failed ones."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
