@@ -8,12 +8,15 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 
 from tests.servers.cascade import BEARER, Cascade
+
+if TYPE_CHECKING:
+    from sims.models import Sim, SimKernel
 
 SIMS, KERNELS, REQUESTS = 4, 10_000, 20
 CONFIGS = ("SM7_QV100", "SM75_RTX2060", "SM86_RTX3070", "SM80_A100")
@@ -54,7 +57,7 @@ def seed() -> None:
     print(run.id)
 
 
-def _result(sim: object, index: int, real_ns: float, chance: random.Random) -> object:
+def _result(sim: "Sim", index: int, real_ns: float, chance: random.Random) -> "SimKernel":
     from sims.models import SimKernel
 
     simulated_ns = real_ns * chance.lognormvariate(0, 0.1)
@@ -89,9 +92,9 @@ def main() -> None:
         sims = web.http.get(f"/api/runs/{run_id}").json()["sims"]
         print(f"{'GET':42}{'first s':>8}{'p50 s':>8}{'p95 s':>8}{'MB':>8}")
         for route in ROUTES:
-            _measure(f"/api/runs/{run_id}{route}", lambda path=route: web.http.get(f"/api/runs/{run_id}{path}"))
-        _measure("/api/traces/large", lambda: web.http.get("/api/traces/large"))
-        _measure("/api/runs", lambda: web.http.get("/api/runs"))
+            _measure(web.http, f"/api/runs/{run_id}{route}")
+        _measure(web.http, "/api/traces/large")
+        _measure(web.http, "/api/runs")
         print(
             f"heartbeats from {REPORTERS} connections: {_heartbeats_per_s(web.url, [sim['id'] for sim in sims]):.0f}/s"
         )
@@ -101,17 +104,17 @@ def _environment() -> dict[str, str]:
     return {"CASCADE_REPLAY_LOG": __file__}  # never replayed: it only makes the simulator one that can be chosen
 
 
-def _measure(name: str, get: Callable[[], httpx.Response]) -> None:
-    first_s, size_bytes = _timed(get)
-    seconds = [_timed(get)[0] for _ in range(REQUESTS)]
+def _measure(client: httpx.Client, path: str) -> None:
+    first_s, size_bytes = _timed(client, path)
+    seconds = [_timed(client, path)[0] for _ in range(REQUESTS)]
     cuts = statistics.quantiles(seconds, n=20)
-    print(f"{name:42}{first_s:8.3f}{cuts[9]:8.3f}{cuts[18]:8.3f}{size_bytes / 1e6:8.2f}")
+    print(f"{path:42}{first_s:8.3f}{cuts[9]:8.3f}{cuts[18]:8.3f}{size_bytes / 1e6:8.2f}")
 
 
-def _timed(get: Callable[[], httpx.Response]) -> tuple[float, int]:
+def _timed(client: httpx.Client, path: str) -> tuple[float, int]:
     """Seconds and bytes of one answer."""
     start = time.perf_counter()
-    size_bytes = len(get().raise_for_status().content)
+    size_bytes = len(client.get(path).raise_for_status().content)
     return time.perf_counter() - start, size_bytes
 
 

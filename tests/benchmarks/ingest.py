@@ -16,7 +16,7 @@ from pathlib import Path
 import zstandard
 
 from tests.traces.builders import kernel_bytes
-from traces.accelsim import read_content
+from traces.accelsim.content import read_content
 from traces.archives import read_archive
 from traces.rundir import read_run_directory
 from traces.sample import SAMPLE_RUN_DIRECTORY

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sims.engine.decode.statics import StaticTable
+from sims.engine.decode.statics import TableShelf
 from sims.engine.front.prepared import prepare
 from tests.engine.kernel_texts import EXIT, cta, header
 
@@ -26,9 +26,9 @@ def text(bases: list[int], *, stride: int = 4, opcode: str = "LDG.E", ctas: int 
 
 @pytest.fixture
 def signature(tmp_path: Path):  # noqa: ANN201
-    def of(content: str, table: StaticTable | None = None) -> str:
+    def of(content: str, shelf: TableShelf | None = None) -> str:
         (tmp_path / "kernel-1.traceg").write_text(content)
-        return prepare(tmp_path / "kernel-1.traceg", table, lambda: None).signature
+        return prepare(tmp_path / "kernel-1.traceg", shelf, lambda: None).signature
 
     return of
 
@@ -45,9 +45,9 @@ def test_another_kernel_id_is_the_same_work(signature) -> None:  # noqa: ANN001
 
 
 def test_what_was_decoded_before_does_not_matter(signature) -> None:  # noqa: ANN001
-    table = StaticTable(86)
-    signature(text(HERE, opcode="LDG.E.CONSTANT"), table)
-    assert signature(text(HERE), table) == signature(text(HERE))
+    shelf = TableShelf()
+    signature(text(HERE, opcode="LDG.E.CONSTANT"), shelf)
+    assert signature(text(HERE), shelf) == signature(text(HERE))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ L2_BYTES = 1 << 20
 def program(tmp_path: Path, ctas: int, length: Callable[[int], int] = lambda i: 3) -> KeptProgram:
     text = header(ctas=ctas) + "".join(cta([ADD] * length(i) + [EXIT]) for i in range(ctas))
     (tmp_path / "kernel-1.traceg").write_text(text)
-    kept = prepare(tmp_path / "kernel-1.traceg", None, lambda: None, share=False, chunk_instructions=40).program
+    kept = prepare(tmp_path / "kernel-1.traceg", None, lambda: None, share=False, chunk_instructions=12).program
     assert kept is not None
     return kept
 
@@ -57,6 +57,18 @@ def test_the_tail_is_the_kernels_own(tmp_path: Path) -> None:
 def test_a_small_grid_is_simulated_whole(tmp_path: Path, ctas: int) -> None:
     waves = SteadyWaves(program(tmp_path, ctas), WAVE, L2_BYTES)
     assert delivered(waves, steady) == list(range(ctas))
+
+
+def test_waves_that_fluctuate_are_not_steady(tmp_path: Path) -> None:
+    waves = SteadyWaves(program(tmp_path, 205), WAVE, L2_BYTES)
+    assert delivered(waves, lambda ctas: 70 * (ctas // 10) + 30 * (ctas // 30)) == list(range(205))
+
+
+def test_an_engine_that_asks_too_seldom_tells_nothing(tmp_path: Path) -> None:
+    waves = SteadyWaves(program(tmp_path, 205), WAVE, L2_BYTES)
+    for ctas in range(0, 200, 2 * WAVE):
+        waves.ctas_needed(ctas, steady(ctas))
+    assert waves.skipped_ctas == 0
 
 
 def test_waves_that_grow_slower_are_not_steady(tmp_path: Path) -> None:
