@@ -15,6 +15,8 @@ for _name in ("DATABASE_URL", "REDIS_URL"):
     os.environ.pop(_name, None)
 os.environ["CASCADE_DATA"] = tempfile.mkdtemp(prefix="cascade-tests-")
 os.environ["CASCADE_TOKEN"] = "test-token-of-this-session"
+# Compiling the engine takes most of a minute: every installation that tests start shares one folder of compiled code.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).resolve().parent.parent / ".pytest_cache" / "engine"))
 os.environ["DJANGO_SETTINGS_MODULE"] = "cascade_site.settings"
 django.setup()
 

@@ -44,6 +44,7 @@ class Cascade:
         self.env = {
             "PATH": os.environ["PATH"],
             "HOME": str(folder),
+            "NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR", ""),
             "CASCADE_DATA": str(folder / "data"),
             "CASCADE_TOKEN": TOKEN,
             "CASCADE_URL": f"http://127.0.0.1:{self.first_port}",
