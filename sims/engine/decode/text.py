@@ -1,6 +1,7 @@
 """A kernel's trace text as a :class:`sims.engine.program.Program`: whole CTAs, read as the engine asks for them."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,8 @@ class TextProgram:
     """Decodes the body of one kernel file. ``blocks`` are its bytes from the first line after the header on.
 
     ``table``: of earlier kernels with the same binary version, to go on with.
-    ``missing_ctas_allowed``: a ``.tracez`` leaves out CTAs that executed nothing; in a text they mean a cut file.
+    ``missing_ctas_allowed``: a ``.tracez`` leaves out CTAs that executed nothing (``shape`` is corrected at the end); in a
+    text they mean a cut file.
     """
 
     def __init__(
@@ -178,11 +180,12 @@ class TextProgram:
             return
         if state[lay.PHASE] != lay.PHASE_BETWEEN:
             raise self._trace_error(sentence(lay.STATUS_NEED_DATA, state))
-        if not self._missing_ctas_allowed:
+        if not self._missing_ctas_allowed or not self._delivered:
             raise self._trace_error(
                 f"the file ends after {self._delivered} of the grid's {self.shape.ctas} thread blocks; "
                 "trace the kernel again or correct its '-grid dim' line"
             )
+        self.shape = replace(self.shape, grid=(self._delivered, 1, 1))
 
     def _line_end(self, start: int) -> int:
         return self._data.index(b"\n", start)
