@@ -88,7 +88,12 @@ class Command(BaseCommand):
     def _show_sample(self, launcher: Launcher, url: str) -> None:
         from runs.samples import launch_sample
 
-        run = watching.watch(launch_sample(), on_look=launcher.tend)
+        run = launch_sample()
+        if any(sim.simulator == "builtin" for sim in run.sims.all()):
+            self.stdout.write(
+                "The simulator compiles itself before its very first kernel, which takes a minute or two."
+            )
+        run = watching.watch(run, on_look=launcher.tend)
         for line in watching.describe_end(run):
             self.stdout.write(line)
         self.stdout.write(f"\n{watching.comparison_table(run)}\n\nrun:   {url}/runs/{run.id}\nCtrl-C ends the app.")
