@@ -116,10 +116,11 @@ class Machine:
                 break
             if status == quantum.NEEDS_CTAS:
                 if on_ctas_needed is not None:
-                    on_ctas_needed(int(launch["next_cta"]), int(launch["cycle"]))
-                    launch["ctas"] = program.shape.ctas
+                    # The SM that waits longest for a CTA stopped in this cycle; `launch` only knows the quantum.
+                    on_ctas_needed(int(launch["next_cta"]), int(stopped[stopped >= 0].min()))
                 store.load(int(launch["next_cta"]) + self.spec.sms)
                 launch["loaded"] = store.loaded
+                launch["ctas"] = program.shape.ctas
             elif status != quantum.RUNNING:
                 raise KernelError(self._explain(status, program, launch))
             if should_stop is not None and should_stop():

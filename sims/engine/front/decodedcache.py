@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import zstandard
 
+from sims.engine.front.gridfacts import GridFacts
 from sims.engine.front.prepared import CHUNK_ARRAYS, KEEP_BYTES, KeptProgram, Prepared
 from sims.engine.program import STATIC_DTYPE, CtaChunk, KernelShape
 
@@ -64,6 +65,8 @@ class DecodedCache:
     def __init__(self, folder: Path | None = None, limit_bytes: int = LIMIT_BYTES) -> None:
         self.folder = folder or default_folder()
         self._limit_bytes = limit_bytes
+        self._held_bytes: int | None = None
+        """Of all files; None until they are counted."""
 
     def path_for(self, file: Path) -> Path | None:
         """Where the decoded form of a kernel file is kept; None for a file that is too large, or not there."""
@@ -108,13 +111,17 @@ class DecodedCache:
             return
 
     def _make_room(self, size: int) -> None:
-        kept = sorted((entry.stat().st_mtime, entry.stat().st_size, entry) for entry in self.folder.glob(f"*{SUFFIX}"))
-        total = size + sum(entry_size for _, entry_size, _ in kept)
-        for _, entry_size, entry in kept:
-            if total <= self._limit_bytes:
-                return
-            entry.unlink(missing_ok=True)
-            total -= entry_size
+        if self._held_bytes is None or self._held_bytes + size > self._limit_bytes:
+            kept = sorted(
+                (entry.stat().st_mtime, entry.stat().st_size, entry) for entry in self.folder.glob(f"*{SUFFIX}")
+            )
+            self._held_bytes = sum(entry_size for _, entry_size, _ in kept)
+            for _, entry_size, entry in kept:
+                if self._held_bytes + size <= self._limit_bytes:
+                    break
+                entry.unlink(missing_ok=True)
+                self._held_bytes -= entry_size
+        self._held_bytes += size
 
 
 def _packed(prepared: Prepared, program: KeptProgram) -> bytes:
@@ -160,4 +167,5 @@ def _prepared(facts: dict[str, Any], arrays: dict[str, Any]) -> Prepared:
     shape = KernelShape(**launch)
     statics, counts = arrays["statics"], arrays["counts"].reshape(-1, 2)
     program = KeptProgram(shape, statics, facts["opcodes"], counts, facts["unknown_opcodes"], chunks)
-    return Prepared(facts["signature"], shape, statics, counts, program)
+    grid = GridFacts.of(chunks, shape.warps_per_cta)
+    return Prepared(facts["signature"], shape, statics, counts, grid, program)

@@ -29,7 +29,7 @@ _CAUSES = {
     "dram": "DRAM latency",
     "barrier": "barriers",
     "async_copy": "asynchronous copies",
-    "tail": "too little work to fill the GPU (ramp-up, tail, idle SMs)",
+    "tail": "too little work to fill the GPU",
 }
 
 

@@ -13,7 +13,7 @@ from sims.engine.front.plan import Launch
 from sims.engine.front.report import KernelReport
 from sims.gpus import to_accelsim_options
 from sims.gpus.spec import GpuSpec
-from traces.accelsim import MemcpyCommand
+from traces.accelsim import MemcpyCommand, TraceError, open_body
 
 BANNER = "Cascade built-in simulator"
 _HIT_OUTCOMES = ("HIT", "HIT_RESERVED", "MISS", "SECTOR_MISS")
@@ -66,6 +66,7 @@ class LogWriter:
         """A command of the list, before it is carried out."""
         if isinstance(step, Launch):
             self._line(f"Processing kernel {step.file}")
+            self._launch(step)
         elif step.kind == "HtoD":
             self._line(f"launching memcpy command : MemcpyHtoD,0x{step.address:016x},{step.size_bytes}")
         self._stream.flush()
@@ -73,7 +74,6 @@ class LogWriter:
     def kernel(self, report: KernelReport) -> None:
         """The stats block of a finished kernel."""
         self._add(report)
-        self._line(f"launching kernel name: {report.name} uid: {report.uid} cuda_stream_id: {report.stream}")
         self._line(f"Destroy streams for kernel {report.uid}: size 0")
         self._head(report)
         self._caches(report)
@@ -83,6 +83,14 @@ class LogWriter:
         self._counters(_INTERCONNECT_COUNTERS, report)
         self._own(report)
         self._stream.flush()
+
+    def _launch(self, launch: Launch) -> None:
+        try:
+            header, body = open_body(launch.file)
+        except TraceError:
+            return  # the simulation is about to say what is wrong
+        body.close()
+        self._line(f"launching kernel name: {header.name} uid: {launch.uid} cuda_stream_id: {header.stream}")
 
     def end(self) -> None:
         """The two lines by which a whole run is known."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sims.engine.decode import open_program
 from sims.engine.decode.statics import TableShelf
 from sims.engine.front.digest import Digest
+from sims.engine.front.gridfacts import GridFacts
 from sims.engine.front.streams import share_streams
 from sims.engine.program import CtaChunk, KernelShape
 
@@ -44,6 +45,7 @@ class Prepared:
     shape: KernelShape
     statics: NDArray[np.void]
     counts: NDArray[np.int64]
+    facts: GridFacts
     program: KeptProgram | None
     """None where it was too large to keep."""
 
@@ -59,12 +61,13 @@ def prepare(
 ) -> Prepared:
     """Decode a kernel file whole. Raises ``TraceError``; ``on_chunk`` may raise to stop."""
     with open_program(file, shelf=shelf, chunk_instructions=chunk_instructions) as program:
-        digest = Digest(program.shape)
+        digest, facts = Digest(program.shape), GridFacts(program.shape.warps_per_cta)
         kept: list[CtaChunk] = []
         size = 0
         for chunk in program.chunks():
             on_chunk()
             digest.add(chunk, program.statics, program.opcodes)
+            facts.add(chunk)
             chunk = share_streams(chunk) if share else chunk
             size += bytes_of(chunk)
             if size <= keep_bytes:
@@ -78,7 +81,7 @@ def prepare(
             keepsake = KeptProgram(
                 program.shape, statics, list(program.opcodes), counts, dict(program.unknown_opcodes), kept
             )
-        return Prepared(digest.signature(), program.shape, statics, counts, keepsake)
+        return Prepared(digest.signature(), program.shape, statics, counts, facts, keepsake)
 
 
 def bytes_of(chunk: CtaChunk) -> int:

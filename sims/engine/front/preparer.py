@@ -9,7 +9,7 @@ from sims.engine.decode.statics import TableShelf
 from sims.engine.front.decodedcache import DecodedCache
 from sims.engine.front.options import Options
 from sims.engine.front.plan import Launch
-from sims.engine.front.prepared import Prepared, prepare
+from sims.engine.front.prepared import KEEP_BYTES, Prepared, prepare
 
 
 class Preparer:
@@ -49,7 +49,7 @@ class Preparer:
         path = self._cache.path_for(launch.file) if self._cache else None
         if self._cache and path and (kept := self._cache.load(path)):
             return kept
-        prepared = prepare(launch.file, self._shelf, self._stop_if_asked, share=self._share)
+        prepared = prepare(launch.file, self._shelf, self._stop_if_asked, share=self._share, keep_bytes=KEEP_BYTES)
         if self._cache and path:
             self._cache.store(path, prepared)
         return prepared

@@ -11,7 +11,7 @@ from sims.engine.decode import open_program
 from sims.engine.errors import Cancelled, EngineError
 from sims.engine.front.options import Options
 from sims.engine.front.plan import Launch, Plan
-from sims.engine.front.prepared import Prepared
+from sims.engine.front.prepared import KEPT_CHUNK_INSTRUCTIONS, Prepared
 from sims.engine.front.preparer import Preparer
 from sims.engine.front.progress import ProgressMeter, SimulationProgress
 from sims.engine.front.report import InstructionCounts, KernelReport, report_of
@@ -130,28 +130,30 @@ class Simulation:
             return report_of(result, program.shape, counts, self.spec, index=launch.index, uid=launch.uid)
 
     def _simulate(self, launch: Launch, prepared: Prepared) -> KernelReport:
-        waves = self._waves(prepared)
+        if prepared.program is not None:
+            return self._decoded(launch, prepared, prepared.program)
+        with open_program(launch.file, chunk_instructions=KEPT_CHUNK_INSTRUCTIONS) as program:
+            return self._decoded(launch, prepared, program)
+
+    def _decoded(self, launch: Launch, prepared: Prepared, program: Program) -> KernelReport:
+        """A kernel of which everything is known before it runs."""
+        waves = self._waves(prepared, program)
         if waves is not None:
             result = completed(self._run(waves, launch, waves.ctas_needed), waves)
-        elif prepared.program is not None:
-            result = self._run(prepared.program, launch)
         else:
-            with open_program(launch.file) as program:
-                result = self._run(program, launch)
+            result = self._run(program, launch)
         counts = InstructionCounts.of(prepared.statics, prepared.counts)
         report = report_of(result, prepared.shape, counts, self.spec, index=launch.index, uid=launch.uid)
         if waves is not None and waves.skipped_ctas:
             report.stats["cascade_steady_ctas_left_out"] = waves.skipped_ctas
         return report
 
-    def _waves(self, prepared: Prepared) -> SteadyWaves | None:
+    def _waves(self, prepared: Prepared, program: Program) -> SteadyWaves | None:
         """The kernel as one whose steady waves may be left out; None where it has too few of them."""
-        if not self.options.steady_waves or prepared.program is None:
-            return None
         wave = occupancy_of(prepared.shape, self.spec).ctas_per_sm * self.spec.sms
-        if prepared.shape.ctas < MIN_WAVES * wave:
+        if not self.options.steady_waves or prepared.shape.ctas < MIN_WAVES * wave:
             return None
-        return SteadyWaves(prepared.program, wave, self.spec.l2_bytes)
+        return SteadyWaves(program, prepared.facts, wave, self.spec.l2_bytes)
 
     def _run(
         self, program: Program, launch: Launch, on_ctas_needed: Callable[[int, int], None] | None = None

@@ -5,29 +5,28 @@ in a row took the same time within :data:`AGREEMENT`, and what follows is the sa
 rest, one to two waves, is simulated, so that the tail is the kernel's own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine.front.prepared import KeptProgram
-from sims.engine.program import CtaChunk, KernelShape
+from sims.engine.front.gridfacts import GridFacts
+from sims.engine.program import CtaChunk, KernelShape, Program
 from sims.engine.results import KernelResult
 from sims.gpus.spec import SECTOR_BYTES
 
-MEASURED_WAVES = 4
-"""Waves whose times must agree. Two can agree by chance where the schedulers' order makes waves fluctuate."""
+MEASURED_WAVES = 8
+"""Waves whose two halves must agree. The schedulers' order can make waves fluctuate with a period of four: fewer would be
+deceived, or never agree."""
 AGREEMENT = 0.02
-"""Largest difference between the two halves of the measured waves that counts as steady."""
-FLUCTUATION = 0.05
-"""Largest deviation of one of them from their mean."""
+"""Largest difference between the two halves that counts as steady."""
 EVENNESS = 0.01
 """Largest deviation of a wave's instructions, or a chunk's sectors per instruction, from the mean."""
 WARM_UP_WAVES = 1
 """The first wave starts on an empty GPU and says nothing about the others."""
-MIN_WAVES = 12
-"""Of a grid: with fewer, what the tail varies by from case to case is too large a part of the whole."""
+MIN_WAVES = 16
+"""Of a grid: with fewer there is hardly anything to leave out."""
 L2_TURNOVER = 1.5
 """Traffic, in L2 capacities, before the L2 is in its steady state (evictions and write-backs have begun)."""
 
@@ -36,7 +35,8 @@ L2_TURNOVER = 1.5
 class SteadyWaves:
     """A program that leaves waves out. Give :meth:`ctas_needed` to the machine; :attr:`skipped_cycles` is to be added."""
 
-    program: KeptProgram
+    program: Program
+    facts: GridFacts
     wave_ctas: int
     l2_bytes: int
     shape: KernelShape = field(init=False)
@@ -55,7 +55,7 @@ class SteadyWaves:
         return self.program.statics
 
     @property
-    def opcodes(self) -> list[str]:
+    def opcodes(self) -> Sequence[str]:
         """Those of the whole program."""
         return self.program.opcodes
 
@@ -71,7 +71,7 @@ class SteadyWaves:
 
     def chunks(self) -> Iterator[CtaChunk]:
         """The chunks, without the CTAs that were left out while they were being asked for."""
-        for chunk in self.program.kept:
+        for chunk in self.program.chunks():
             # `skipped_ctas` may be set between two chunks; then the CTAs right behind the delivered ones are dropped.
             first = max(chunk.first_cta, self._next_cta())
             if first >= chunk.first_cta + chunk.ctas:
@@ -91,7 +91,7 @@ class SteadyWaves:
             return
         waves_left = (self.program.shape.ctas - self._delivered) // self.wave_ctas - 1
         wave_cycles = self._steady_wave_cycles()
-        if waves_left < 1 or wave_cycles is None or not self._rest_is_even():
+        if waves_left < 1 or wave_cycles is None or not self._is_representative():
             return
         self.skipped_ctas = waves_left * self.wave_ctas
         self.skipped_cycles = round(waves_left * wave_cycles)
@@ -108,8 +108,7 @@ class SteadyWaves:
         times = np.diff(np.interp(ends, told[:, 0], told[:, 1]))
         mean = float(times.mean())
         first_half, second_half = times.reshape(2, -1).mean(axis=1)
-        steady = abs(second_half - first_half) <= AGREEMENT * mean and np.abs(times - mean).max() <= FLUCTUATION * mean
-        return mean if mean > 0 and steady else None
+        return mean if mean > 0 and abs(second_half - first_half) <= AGREEMENT * mean else None
 
     def _every_wave_was_seen(self) -> bool:
         """Whether the engine asked often enough for the times of the last waves to be measured and not interpolated."""
@@ -117,20 +116,12 @@ class SteadyWaves:
         gaps = np.diff(told)[told[1:] > told[-1] - MEASURED_WAVES * self.wave_ctas]
         return len(gaps) > 0 and int(gaps.max()) <= self.wave_ctas
 
-    def _rest_is_even(self) -> bool:
+    def _is_representative(self) -> bool:
         """Whether what would be left out is the same work as what was measured, with the L2 in its steady state."""
-        kept, warps = self.program.kept, self.shape.warps_per_cta
-        instructions = np.concatenate([chunk.warp_length.reshape(-1, warps).sum(axis=1) for chunk in kept])
-        waves = len(instructions) // self.wave_ctas
-        per_wave = instructions[: waves * self.wave_ctas].reshape(waves, -1).sum(axis=1)
-        if np.abs(per_wave / per_wave.mean() - 1).max() > EVENNESS:
-            return False
-        sectors = np.array([len(chunk.sector_addresses) / max(1, int(chunk.warp_length.sum())) for chunk in kept[:-1]])
-        if len(sectors) and sectors.mean() > 0 and np.abs(sectors / sectors.mean() - 1).max() > EVENNESS:
-            return False
-        total = sum(len(chunk.sector_addresses) for chunk in kept) * SECTOR_BYTES
+        total = self.facts.sectors * SECTOR_BYTES
         moved = total * self._delivered / self.program.shape.ctas
-        return total < self.l2_bytes / 2 or moved >= L2_TURNOVER * self.l2_bytes
+        settled = total < self.l2_bytes / 2 or moved >= L2_TURNOVER * self.l2_bytes
+        return settled and self.facts.is_even(self.wave_ctas, EVENNESS)
 
 
 def cut(chunk: CtaChunk, leave_out: int, warps_per_cta: int) -> CtaChunk:
