@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from sims.engine import program as p
-from sims.engine.decode import open_program
+from sims.engine.decode import TextProgram, open_program
 from sims.engine.decode.plain import described
+from sims.engine.program import KernelShape
 from tests.engine.kernel_texts import EXIT, SHARED_BASE, cta, decode, header, kernel
 
 LINES = [
@@ -140,3 +141,9 @@ def test_reference_traces_are_read_whole(shared: Path, path: str) -> None:
     for file in kernels:
         with open_program(file) as program:
             assert sum(chunk.ctas for chunk in program.chunks()) == program.shape.ctas
+
+
+def test_a_binary_trace_may_leave_out_idle_blocks_and_a_text_may_not() -> None:
+    shape = KernelShape("_Z4testv", (3, 1, 1), (32, 1, 1), 0, 16, binary_version=86)
+    program = TextProgram(shape, [cta([EXIT]).encode() * 2], file="kernel-1.tracez", missing_ctas_allowed=True)
+    assert sum(chunk.ctas for chunk in program.chunks()) == program.shape.ctas == 2

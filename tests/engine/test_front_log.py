@@ -1,14 +1,17 @@
 """The log of the built-in simulator reads like Accel-Sim's: the service's parser finds the same numbers in it."""
 
 import io
+from pathlib import Path
 
 import pytest
 
 from sims.engine.counters import ACCESS_TYPES, OUTCOMES
 from sims.engine.front.logwriter import LogWriter
+from sims.engine.front.plan import Launch
 from sims.engine.front.report import KernelReport
 from sims.gpus import load_shipped
 from sims.statlog import KernelBlock, StatLog
+from tests.engine.kernel_texts import kernel
 
 SPEC = load_shipped()["SM86_RTX3070"]
 
@@ -105,6 +108,15 @@ def test_a_stand_in_is_named() -> None:
 
 def test_what_accelsim_does_not_tell_is_kept() -> None:
     assert blocks(report(1, 1))[0].stats["cascade_share_dram"] == 0.5
+
+
+def test_a_launch_is_announced_before_it_runs(tmp_path: Path) -> None:
+    (tmp_path / "kernel-1.traceg").write_text(kernel())
+    stream = io.StringIO()
+    LogWriter(stream, SPEC).step(Launch(4, 2, tmp_path / "kernel-1.traceg", 1))
+    parser = StatLog()
+    parser.feed(stream.getvalue().encode())
+    assert [(launch.uid, launch.name) for launch in parser.facts.open_launches.values()] == [(2, "_Z4testv")]
 
 
 def test_the_normal_end_is_recognised() -> None:

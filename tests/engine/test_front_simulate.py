@@ -128,12 +128,22 @@ def copy_warps(base: int) -> list[list[str]]:
 
 
 def test_a_large_even_grid_leaves_waves_out_and_says_so(trace: Callable[..., Path]) -> None:
-    text = header(ctas=4000, threads=256) + "".join(cta(*copy_warps(BASE + 4096 * i)) for i in range(4000))
+    text = header(ctas=5000, threads=256) + "".join(cta(*copy_warps(BASE + 4096 * i)) for i in range(5000))
     path = trace(text)
     exact, quick = run(path)[0], run(path, Options())[0]
     assert quick.stats["cascade_steady_ctas_left_out"] > 0
-    assert (quick.instructions, quick.stats["gpu_tot_issued_cta"]) == (exact.instructions, 4000)
+    assert (quick.instructions, quick.stats["gpu_tot_issued_cta"]) == (exact.instructions, 5000)
     assert quick.cycles == pytest.approx(exact.cycles, rel=0.01)
+
+
+def test_a_kernel_too_large_to_keep_gives_the_same_result(
+    trace: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = trace(header(ctas=5000, threads=256) + "".join(cta(*copy_warps(BASE + 4096 * i)) for i in range(5000)))
+    options = Options(decoded_cache=False, shared_streams=False)
+    kept = run(path, options)[0]
+    monkeypatch.setattr("sims.engine.front.preparer.KEEP_BYTES", 0)
+    assert run(path, options)[0].to_dict() == kept.to_dict()
 
 
 def test_a_bad_kernel_keeps_the_finished_ones(trace: Callable[..., Path]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sims.engine.front.prepared import KeptProgram, prepare
+from sims.engine.front.prepared import prepare
 from sims.engine.front.waves import SteadyWaves
 from tests.engine.kernel_texts import EXIT, cta, header
 
@@ -14,12 +14,12 @@ WAVE = 10
 L2_BYTES = 1 << 20
 
 
-def program(tmp_path: Path, ctas: int, length: Callable[[int], int] = lambda i: 3) -> KeptProgram:
+def steady_waves(tmp_path: Path, ctas: int, length: Callable[[int], int] = lambda i: 3) -> SteadyWaves:
     text = header(ctas=ctas) + "".join(cta([ADD] * length(i) + [EXIT]) for i in range(ctas))
     (tmp_path / "kernel-1.traceg").write_text(text)
-    kept = prepare(tmp_path / "kernel-1.traceg", None, lambda: None, share=False, chunk_instructions=12).program
-    assert kept is not None
-    return kept
+    prepared = prepare(tmp_path / "kernel-1.traceg", None, lambda: None, share=False, chunk_instructions=12)
+    assert prepared.program is not None
+    return SteadyWaves(prepared.program, prepared.facts, WAVE, L2_BYTES)
 
 
 def delivered(waves: SteadyWaves, cycle_of: Callable[[int], int]) -> list[int]:
@@ -41,41 +41,41 @@ def steady(ctas: int) -> int:
 
 
 def test_the_middle_of_a_steady_grid_is_left_out(tmp_path: Path) -> None:
-    waves = SteadyWaves(program(tmp_path, 205), WAVE, L2_BYTES)
+    waves = steady_waves(tmp_path, 405)
     numbers = delivered(waves, steady)
     assert (waves.skipped_ctas % WAVE, waves.skipped_cycles) == (0, 7 * waves.skipped_ctas)
     assert waves.skipped_ctas > 100
-    assert len(numbers) + waves.skipped_ctas == 205
+    assert len(numbers) + waves.skipped_ctas == 405
 
 
 def test_the_tail_is_the_kernels_own(tmp_path: Path) -> None:
-    waves = SteadyWaves(program(tmp_path, 205), WAVE, L2_BYTES)
-    assert delivered(waves, steady)[-WAVE:] == list(range(195, 205))
+    waves = steady_waves(tmp_path, 405)
+    assert delivered(waves, steady)[-WAVE:] == list(range(395, 405))
 
 
-@pytest.mark.parametrize("ctas", [10, 40, 55])
+@pytest.mark.parametrize("ctas", [10, 40, 95])
 def test_a_small_grid_is_simulated_whole(tmp_path: Path, ctas: int) -> None:
-    waves = SteadyWaves(program(tmp_path, ctas), WAVE, L2_BYTES)
+    waves = steady_waves(tmp_path, ctas)
     assert delivered(waves, steady) == list(range(ctas))
 
 
 def test_waves_that_fluctuate_are_not_steady(tmp_path: Path) -> None:
-    waves = SteadyWaves(program(tmp_path, 205), WAVE, L2_BYTES)
-    assert delivered(waves, lambda ctas: 70 * (ctas // 10) + 30 * (ctas // 30)) == list(range(205))
+    waves = steady_waves(tmp_path, 405)
+    assert delivered(waves, lambda ctas: 70 * ctas + 4000 * (ctas // 50)) == list(range(405))
 
 
 def test_an_engine_that_asks_too_seldom_tells_nothing(tmp_path: Path) -> None:
-    waves = SteadyWaves(program(tmp_path, 205), WAVE, L2_BYTES)
-    for ctas in range(0, 200, 2 * WAVE):
+    waves = steady_waves(tmp_path, 405)
+    for ctas in range(0, 400, 2 * WAVE):
         waves.ctas_needed(ctas, steady(ctas))
     assert waves.skipped_ctas == 0
 
 
 def test_waves_that_grow_slower_are_not_steady(tmp_path: Path) -> None:
-    waves = SteadyWaves(program(tmp_path, 205), WAVE, L2_BYTES)
-    assert delivered(waves, lambda ctas: ctas * ctas) == list(range(205))
+    waves = steady_waves(tmp_path, 405)
+    assert delivered(waves, lambda ctas: ctas * ctas) == list(range(405))
 
 
 def test_an_uneven_grid_is_simulated_whole(tmp_path: Path) -> None:
-    waves = SteadyWaves(program(tmp_path, 205, lambda i: 3 if i < 150 else 6), WAVE, L2_BYTES)
-    assert delivered(waves, steady) == list(range(205))
+    waves = steady_waves(tmp_path, 405, lambda i: 3 if i < 350 else 6)
+    assert delivered(waves, steady) == list(range(405))
