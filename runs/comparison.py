@@ -61,6 +61,17 @@ def compare(
         "baseline": baseline,
         "launch_latency_included": include_launch_latency,
         "kernels": _kernel_rows(sides, runs),
+        **_overview(sides, runs),
+    }
+
+
+def overview(real: Sequence[RealKernel], runs: Sequence[SimulatedRun]) -> dict[str, Any]:
+    """The comparison's ``groups`` and ``summary`` alone, against the real run: what a page shows before any kernel."""
+    return _overview(_align(real, runs, REAL, with_latency=False), runs)
+
+
+def _overview(sides: _Sides, runs: Sequence[SimulatedRun]) -> dict[str, Any]:
+    return {
         "groups": _group_rows(sides, runs),
         "summary": {run.gpu_config: _summary(sides, runs, place) for place, run in enumerate(runs)},
     }
