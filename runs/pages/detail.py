@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django_eventstream.models import Event
 
+from runs import bodies
 from cascade_site.charts.bars import BarInput, bar_chart
 from cascade_site.charts.line import line_chart
 from cascade_site.charts.scatter import Point, scatter_chart
@@ -21,7 +22,7 @@ from runs.answer import answer, is_captured_gpu
 from runs.comparison import REAL
 from runs.events import channel_of
 from runs.models import ENDED, Run
-from runs.reading import comparison_of, files_of, step_timelines_of
+from runs.reading import comparison_of, files_of, overview_json_of, step_timelines_of
 from sims.limiters import PLACES, Spent
 from sims.models import Sim
 from sims.models.log import read_log
@@ -65,7 +66,7 @@ def _render(request: HttpRequest, run: Run, tab: str, context: dict[str, Any]) -
 @page()
 def summary(request: HttpRequest, run_id: str) -> HttpResponse:
     run = _run(run_id)
-    comparison = comparison_of(run)
+    comparison = json.loads(bodies.whole(run, "overview", overview_json_of))
     sims = list(Sim.objects.filter(run=run).order_by("position"))
     names = {sim.gpu_config: sim.config.get("name", sim.gpu_config) for sim in sims}
     rows = [_summary_row(run, sim, comparison["summary"].get(sim.gpu_config, {})) for sim in sims]
