@@ -44,6 +44,16 @@ def answer(request: HttpRequest, run: Run, name: str, make: Make) -> HttpRespons
     return streamed(request, make(run) if request.method == "HEAD" else _kept(path, make(run)))
 
 
+def whole(run: Run, name: str, make: Make) -> bytes:
+    """As :func:`answer`, for a body that is small enough to be held and is wanted by this process itself."""
+    if run.finished_at is None:
+        return b"".join(make(run))
+    path = _folder() / f"{_fingerprint(run, name)}.json"
+    with suppress(FileNotFoundError):
+        return path.read_bytes()
+    return b"".join(_kept(path, make(run)))
+
+
 def _folder() -> Path:
     return Path(settings.CASCADE_DATA) / "cache" / "bodies"
 
