@@ -56,7 +56,7 @@ def si(value: Number | None) -> str:
     if value is None:
         return MISSING
     for scale, prefix in _SCALES:
-        if abs(value) >= scale:
+        if abs(float(value)) >= scale:
             return f"{significant(float(value) / scale)} {prefix}"
     return significant(float(value)) if isinstance(value, float) else str(value)
 
@@ -66,7 +66,7 @@ def size(value_bytes: Number | None) -> str:
     if value_bytes is None:
         return MISSING
     for scale, unit in _BYTES:
-        if abs(value_bytes) >= scale:
+        if abs(float(value_bytes)) >= scale:
             return f"{float(value_bytes) / scale:.3g} {unit}"
     return f"{value_bytes} B"
 

@@ -79,6 +79,11 @@ def comparison_json_of(run: Run, baseline: str, with_launch_latency: bool) -> Ge
     yield from _list_json(dumped(body)[:-1] + b',"kernels":[', kernels, b"]}")
 
 
+def overview_json_of(run: Run) -> Generator[bytes, None, None]:
+    """What the run's page begins with: totals per config, and kernels of one name together."""
+    yield to_json(comparison.overview(real_kernels(run.trace_id), simulated_runs(sims_of(run))))
+
+
 def kernels_json_of(run: Run) -> Generator[bytes, None, None]:
     """Every sim's kernels without their stats maps, in pieces."""
     sims = sims_of(run)

@@ -1,7 +1,7 @@
 """The pages of traces: list, one trace, upload."""
 
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -151,12 +151,12 @@ def trace_times(request: HttpRequest, trace_id: str) -> HttpResponse:
 
     trace = get_object_or_404(Trace, pk=trace_id)
     upload = request.FILES.get("times")
-    if upload is None:
+    if upload is None or upload.file is None:
         messages.error(request, "Choose a file first.", extra_tags="bad")
         return redirect(f"/traces/{trace.id}#times")
     name = PurePosixPath(upload.name or "times").name
     try:
-        set_times(trace, read_times(upload.file, name), name)
+        set_times(trace, read_times(cast(BinaryIO, upload.file), name), name)
     except TimesError as error:
         messages.error(request, f"The times stayed as they were. {error}", extra_tags="bad")
     else:

@@ -68,7 +68,7 @@ def _sides(runs: list[Run]) -> list[Side]:
     times: dict[str, dict[int, float]] = {sim.id: {} for sim in sims}
     rows = SimKernel.objects.filter(sim__in=sims, simulated_ns__isnull=False)
     for sim_id, index, time_ns in rows.values_list("sim_id", "index", "simulated_ns").iterator(chunk_size=5000):
-        times[sim_id][index] = time_ns
+        times[sim_id][index] = float(time_ns or 0.0)
     return [
         Side(sim, f"{sim.gpu_config} · {sim.run.name or sim.run_id}" if several else sim.gpu_config, times[sim.id])
         for sim in sims

@@ -9,7 +9,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django_eventstream.models import Event
 
-from runs import bodies
 from cascade_site.charts.bars import BarInput, bar_chart
 from cascade_site.charts.line import line_chart
 from cascade_site.charts.scatter import Point, scatter_chart
@@ -18,6 +17,7 @@ from cascade_site.colours import colour_of
 from cascade_site.formats import duration, ratio, signed_percent
 from cascade_site.pages import page
 from cascade_site.tables import Column, Table
+from runs import bodies
 from runs.answer import answer, is_captured_gpu
 from runs.comparison import REAL
 from runs.events import channel_of

@@ -15,6 +15,7 @@ from sims.engine.jit import Record, Table, Word, bit, compiled, count_trailing_z
 from sims.engine.memory import CALENDAR, Memory
 from sims.engine.packets import pop, push
 
+
 @compiled
 def add_head(net: Record, source: int, output: int, ready: int, now: int) -> None:
     """``source``'s head is a packet for ``output`` that may pass from cycle ``ready`` on."""

@@ -11,7 +11,6 @@ A tick that moved nothing computes when the next one can; ticks until then are s
 Microbenchmarks: ``dram_chain``, ``dram_bank``, ``dram_read``, ``dram_write``, ``dram_rw``. Twin: tests/engine/twins.py.
 """
 
-import numpy as np
 
 from sims.engine import counters
 from sims.engine.jit import INFINITY, Record, Table, compiled

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
 from tests.servers import flow
 from tests.servers.cascade import TOKEN, Cascade, Web
@@ -69,9 +69,13 @@ class Watched:
     complaints: list[str] = field(default_factory=list)
 
     def watch(self) -> None:
-        self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        self.page.on("dialog", self._dialog)
         self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         self.page.on("console", self._console)
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _console(self, message: Any) -> None:
         if message.type == "error" and "Failed to load resource" not in message.text:

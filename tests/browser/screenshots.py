@@ -7,15 +7,20 @@ import argparse
 import re
 import tempfile
 from pathlib import Path
+from typing import Literal
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 from tests.browser.conftest import ARGUMENTS, CHROMIUM, Site, paths_of, sign_in
 from tests.servers import flow
 from tests.servers.cascade import Cascade
 from traces.sample import SAMPLE_LOG
 
-LOOKS = {"light": ("light", 1400), "dark": ("dark", 1400), "narrow": ("light", 400)}
+LOOKS: dict[str, tuple[Literal["light", "dark"], int]] = {
+    "light": ("light", 1400),
+    "dark": ("dark", 1400),
+    "narrow": ("light", 400),
+}
 
 
 def picture_name(path: str, site: Site) -> str:
@@ -30,9 +35,8 @@ def take(browser: Browser, site: Site, folder: Path) -> int:
     """Every page in every look; how many pictures."""
     taken = 0
     for look, (scheme, width) in LOOKS.items():
-        context = browser.new_context(
-            base_url=site.url, viewport={"width": width, "height": 900}, color_scheme=scheme
-        )  # type: ignore[arg-type]
+        size: ViewportSize = {"width": width, "height": 900}
+        context = browser.new_context(base_url=site.url, viewport=size, color_scheme=scheme)
         page = context.new_page()
         sign_in(page)
         for path in paths_of(site):

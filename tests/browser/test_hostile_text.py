@@ -11,7 +11,7 @@ SEEDS = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
     "<svg/onload=alert(1)>",
-    "\"><script>alert(1)</script>",
+    '"><script>alert(1)</script>',
     "' onmouseover='alert(1)",
     "javascript:alert(1)",
     "{{ 7*7 }}{% load x %}",
@@ -29,12 +29,12 @@ SEEDS = [
     "--><script>alert(1)</script>",
     "]]><script>alert(1)</script>",
     "'; DROP TABLE runs; --",
-    "=HYPERLINK(\"http://x\")",
+    '=HYPERLINK("http://x")',
     "<body onload=alert(1)>",
     "<input autofocus onfocus=alert(1)>",
     "<details open ontoggle=alert(1)>",
 ]
-WRAPPERS = ["{}", "a{}", "{}b", "<b>{}</b>", "{0}{0}", "x='{}'", "\"{}\"", "// {}", "/*{}*/", "#{}", "?q={}", "<!--{}"]
+WRAPPERS = ["{}", "a{}", "{}b", "<b>{}</b>", "{0}{0}", "x='{}'", '"{}"', "// {}", "/*{}*/", "#{}", "?q={}", "<!--{}"]
 PAYLOADS = [wrapper.format(seed) for seed, wrapper in itertools.product(SEEDS, WRAPPERS)]
 KERNELS = 60
 
@@ -87,8 +87,10 @@ def test_a_hostile_log_is_shown_as_text(watched: Watched, site: Site) -> None:
     run = flow.launch(http, "sample", configs=["SM80_A100"], options={"replay_seconds": 600}, name="to be written to")
     sim = run["sims"][0]["id"]
     text = "\n".join(PAYLOADS)
-    blocks = "".join(f"kernel_name = {' '.join(p.split())} \nkernel_launch_uid = {n} \ngpu_sim_cycle = 6000\n"
-                     f"gpu_sim_insn = 1\n" for n, p in enumerate(PAYLOADS, start=1))
+    blocks = "".join(
+        f"kernel_name = {' '.join(p.split())} \nkernel_launch_uid = {n} \ngpu_sim_cycle = 6000\ngpu_sim_insn = 1\n"
+        for n, p in enumerate(PAYLOADS, start=1)
+    )
     http.post(f"/api/sims/{sim}/heartbeat", json={"state": "running", "detail": PAYLOADS[1], "worker": PAYLOADS[2]})
     http.post(f"/api/sims/{sim}/logs", json={"text": text + "\n" + blocks})
     page = watched.page

@@ -1,5 +1,6 @@
 """Decoded kernels on disk, and decoded streams that warps share."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +59,7 @@ def test_another_content_has_another_place(cache: DecodedCache, kernel_file: Pat
 @pytest.mark.parametrize(
     "damage", [lambda data: data[:-1], lambda data: b"", lambda data: data[:50] + b"\0" + data[51:]]
 )
-def test_a_damaged_file_heals_itself(cache: DecodedCache, kernel_file: Path, damage) -> None:  # noqa: ANN001
+def test_a_damaged_file_heals_itself(cache: DecodedCache, kernel_file: Path, damage: Callable[[bytes], bytes]) -> None:
     path, _ = kept(cache, kernel_file)
     path.write_bytes(damage(path.read_bytes()))
     assert cache.load(path) is None

@@ -1,5 +1,6 @@
 """Which launches are taken for the same work."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,11 @@ def text(bases: list[int], *, stride: int = 4, opcode: str = "LDG.E", ctas: int 
     return header(ctas=ctas or len(bases)) + "".join(blocks)
 
 
+Signature = Callable[..., str]
+
+
 @pytest.fixture
-def signature(tmp_path: Path):  # noqa: ANN201
+def signature(tmp_path: Path) -> Signature:
     def of(content: str, shelf: TableShelf | None = None) -> str:
         (tmp_path / "kernel-1.traceg").write_text(content)
         return prepare(tmp_path / "kernel-1.traceg", shelf, lambda: None).signature
@@ -36,15 +40,15 @@ def signature(tmp_path: Path):  # noqa: ANN201
 HERE = [0x7F4B00000000, 0x7F4B00000080, 0x7F4B00000100]
 
 
-def test_another_place_of_the_buffers_is_the_same_work(signature) -> None:  # noqa: ANN001
+def test_another_place_of_the_buffers_is_the_same_work(signature: Signature) -> None:
     assert signature(text(HERE)) == signature(text([base + 0x12345600 for base in HERE]))
 
 
-def test_another_kernel_id_is_the_same_work(signature) -> None:  # noqa: ANN001
+def test_another_kernel_id_is_the_same_work(signature: Signature) -> None:
     assert signature(text(HERE)) == signature(text(HERE).replace("kernel id = 1", "kernel id = 7"))
 
 
-def test_what_was_decoded_before_does_not_matter(signature) -> None:  # noqa: ANN001
+def test_what_was_decoded_before_does_not_matter(signature: Signature) -> None:
     shelf = TableShelf()
     signature(text(HERE, opcode="LDG.E.CONSTANT"), shelf)
     assert signature(text(HERE), shelf) == signature(text(HERE))
@@ -65,7 +69,7 @@ def test_what_was_decoded_before_does_not_matter(signature) -> None:  # noqa: AN
         text(HERE).replace(f"{HERE[0] + 2**20:#x}", f"{HERE[0]:#x}", 1),
     ],
 )
-def test_other_work_is_told_apart(signature, other: str) -> None:  # noqa: ANN001
+def test_other_work_is_told_apart(signature: Signature, other: str) -> None:
     assert signature(text(HERE)) != signature(other)
 
 

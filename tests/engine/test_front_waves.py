@@ -1,5 +1,6 @@
 """Leaving out steady waves: when it is done, and that the rest of the program stays whole."""
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,6 +49,13 @@ def test_the_middle_of_a_steady_grid_is_left_out(tmp_path: Path) -> None:
     assert len(numbers) + waves.skipped_ctas == 405
 
 
+def test_the_rate_is_measured_again_before_more_is_left_out(tmp_path: Path) -> None:
+    waves = steady_waves(tmp_path, 405)
+    numbers = delivered(waves, steady)
+    gaps = [after - before - 1 for before, after in itertools.pairwise(numbers) if after > before + 1]
+    assert gaps[:2] == [80, 160]
+
+
 def test_the_tail_is_the_kernels_own(tmp_path: Path) -> None:
     waves = steady_waves(tmp_path, 405)
     assert delivered(waves, steady)[-WAVE:] == list(range(395, 405))
@@ -61,7 +69,7 @@ def test_a_small_grid_is_simulated_whole(tmp_path: Path, ctas: int) -> None:
 
 def test_waves_that_fluctuate_are_not_steady(tmp_path: Path) -> None:
     waves = steady_waves(tmp_path, 405)
-    assert delivered(waves, lambda ctas: 70 * ctas + 4000 * (ctas // 50)) == list(range(405))
+    assert delivered(waves, lambda ctas: 70 * ctas + 4000 * (ctas // 130)) == list(range(405))
 
 
 def test_an_engine_that_asks_too_seldom_tells_nothing(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Steady-state waves: the middle of a large, even grid is not simulated but goes at the rate of the waves before it.
 
-A wave is as many CTAs as the GPU holds at once. The engine says when it hands out which CTA. Once several full waves
-in a row took the same time within :data:`AGREEMENT`, and what follows is the same work, whole waves are left out; the
-rest, one to two waves, is simulated, so that the tail is the kernel's own.
+A wave is as many CTAs as the GPU holds at once. The engine says when it hands out which CTA. Once the last waves took
+the same time in both their halves, and what follows is the same work, some waves are left out; then the rate is measured
+again, and twice as many may be left out, since rates drift slowly. The last one to two waves are simulated: the tail is the
+kernel's own.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,7 @@ AGREEMENT = 0.02
 EVENNESS = 0.01
 """Largest deviation of a wave's instructions, or a chunk's sectors per instruction, from the mean."""
 WARM_UP_WAVES = 1
-"""The first wave starts on an empty GPU and says nothing about the others."""
+"""The first wave starts on an empty GPU, or behind a gap, and says nothing about the others."""
 MIN_WAVES = 16
 """Of a grid: with fewer there is hardly anything to leave out."""
 L2_TURNOVER = 1.5
@@ -43,6 +44,9 @@ class SteadyWaves:
     skipped_ctas: int = 0
     skipped_cycles: int = 0
     _delivered: int = 0
+    _waves_at_once: int = MEASURED_WAVES
+    _measured_from: int = 0
+    """CTAs handed out when waves were last left out."""
     _handed_out: list[tuple[int, int]] = field(default_factory=list)
     """(CTAs handed out, cycle), ascending."""
 
@@ -85,35 +89,35 @@ class SteadyWaves:
         return self._delivered + self.skipped_ctas
 
     def ctas_needed(self, handed_out: int, cycle: int) -> None:
-        """The engine has handed out so many CTAs by this cycle and wants more: decide once whether waves can be left out."""
+        """The engine has handed out so many CTAs by this cycle and wants more: decide whether waves can be left out."""
         self._handed_out.append((handed_out, cycle))
-        if self.skipped_ctas or self.wave_ctas <= 0:
-            return
-        waves_left = (self.program.shape.ctas - self._delivered) // self.wave_ctas - 1
+        waves_left = (self.program.shape.ctas - self._next_cta()) // self.wave_ctas - 1
         wave_cycles = self._steady_wave_cycles()
         if waves_left < 1 or wave_cycles is None or not self._is_representative():
             return
-        self.skipped_ctas = waves_left * self.wave_ctas
-        self.skipped_cycles = round(waves_left * wave_cycles)
+        waves = min(waves_left, self._waves_at_once)
+        self.skipped_ctas += waves * self.wave_ctas
+        self.skipped_cycles += round(waves * wave_cycles)
         self.shape = replace(self.shape, grid=(self.program.shape.ctas - self.skipped_ctas, 1, 1))
+        self._waves_at_once *= 2
+        self._measured_from = handed_out
 
     def _steady_wave_cycles(self) -> float | None:
-        """Cycles of a wave, if the last few all took about the same time; None otherwise."""
+        """Cycles of a wave, if the last ones took the same time in both their halves; None otherwise."""
         handed_out, _ = self._handed_out[-1]
-        last = handed_out // self.wave_ctas
-        if last < WARM_UP_WAVES + MEASURED_WAVES or not self._every_wave_was_seen():
+        ends = handed_out - self.wave_ctas * np.arange(MEASURED_WAVES, -1, -1)
+        if ends[0] < self._measured_from + WARM_UP_WAVES * self.wave_ctas or not self._every_wave_was_seen(ends[0]):
             return None
-        ends = np.arange(last - MEASURED_WAVES, last + 1) * self.wave_ctas
         told = np.array(self._handed_out, np.float64)
         times = np.diff(np.interp(ends, told[:, 0], told[:, 1]))
         mean = float(times.mean())
         first_half, second_half = times.reshape(2, -1).mean(axis=1)
         return mean if mean > 0 and abs(second_half - first_half) <= AGREEMENT * mean else None
 
-    def _every_wave_was_seen(self) -> bool:
-        """Whether the engine asked often enough for the times of the last waves to be measured and not interpolated."""
+    def _every_wave_was_seen(self, first: int) -> bool:
+        """Whether the engine asked often enough for the times of the waves to be measured and not interpolated."""
         told = np.array([handed_out for handed_out, _ in self._handed_out])
-        gaps = np.diff(told)[told[1:] > told[-1] - MEASURED_WAVES * self.wave_ctas]
+        gaps = np.diff(told)[told[1:] > first]
         return len(gaps) > 0 and int(gaps.max()) <= self.wave_ctas
 
     def _is_representative(self) -> bool:
