@@ -33,7 +33,15 @@ LRR, GTO = range(2)
 INDEX_PLAIN, INDEX_XOR, INDEX_IPOLY = 0, 1, 2
 INDEX_IPOLY_MODULO = 6
 
-_INTEGERS = ["sms", "warps_per_sm", "subcores", "registers_per_sm", "scheduler", "register_banks", "collectors", "shared_latency", "l1_sets", "l1_lines", "l1_latency", "l1_banks", "l1_mshrs", "l1_merges", "l1_miss_queue", "l1_write_percent", "channels", "slices_per_channel", "slices", "l2_sets", "l2_ways", "l2_mshrs", "l2_merges", "l2_miss_queue", "rop_latency", "l2_queue", "icnt_buffer", "has_odd_channels", "channel_shift", "channel_bits", "slice_bits", "indexing", "set_shift", "lowest_bank_bit", "lowest_bank_bit_packed", "dram_latency", "dram_queue", "dram_banks", "dram_groups", "dual_bus", "atom_bytes", "burst_ticks", "ccd", "rrd", "rcd", "ras", "rp", "rc", "cl", "wl", "ccdl", "rtpl", "rtw", "wtr", "wtp", "rcdw", "shared_credits", "bank_bits", "row_bits"]
+_INTEGERS = """
+sms warps_per_sm subcores registers_per_sm scheduler register_banks collectors
+shared_latency l1_sets l1_lines l1_latency l1_banks l1_mshrs l1_merges l1_miss_queue l1_write_percent
+channels slices_per_channel slices l2_sets l2_ways l2_mshrs l2_merges l2_miss_queue rop_latency l2_queue icnt_buffer
+has_odd_channels channel_shift channel_bits slice_bits indexing set_shift lowest_bank_bit lowest_bank_bit_packed
+dram_latency dram_queue dram_banks dram_groups dual_bus atom_bytes burst_ticks
+ccd rrd rcd ras rp rc cl wl ccdl rtpl rtw wtr wtp rcdw shared_credits
+bank_bits row_bits
+""".split()
 
 PARAMETERS = np.dtype(
     [(name, "i8") for name in _INTEGERS]

@@ -1,8 +1,8 @@
 """The timing engine against Accel-Sim: ``python -m tests.benchmarks.engine [--quick] [--config NAME] [--micro] [--no-micro]``.
 
-One row per workload and config: cycles without launch latency, Accel-Sim's, the error, warp instructions per second and how many
-times less CPU time than Accel-Sim. Then the totals, the microbenchmarks' score and one workload at 1x, 4x and 16x its size. CPU time
-of one core, decoding included, compilation not. Every kernel runs in full: no shortcut is taken. Needs the reference material.
+One row per workload and config: cycles without launch latency, Accel-Sim's, the error, warp instructions per second and
+how many times less CPU time than Accel-Sim. Then the totals, the microbenchmarks' score and one workload at 1x, 4x and
+16x its size. CPU time of one core, decoding included, compilation not. Every kernel runs in full: no shortcut is taken. Needs the reference material.
 """
 
 import argparse
@@ -156,7 +156,8 @@ def microbenchmarks(shared: Path, configs: list[str]) -> None:
 def scaling(shared: Path) -> None:
     """One workload at several sizes (its CTAs several times over): cost must grow as the work does."""
     spec = read_accelsim_config(shared / "accelsim/configs/SM86_RTX3070").spec
-    text = lzma.open(shared / "accelsim/traces/transpose_naive/sm86/kernel-1.traceg.xz", "rt").read()
+    with lzma.open(shared / "accelsim/traces/transpose_naive/sm86/kernel-1.traceg.xz", "rt") as file:
+        text = file.read()
     print(f"{'size':>6}{'instructions':>14}{'cycles':>10}{'CPU s':>8}{'us/instr':>10}")
     for scale in SCALES:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,91 @@
+"""The compiled parts against their plain twins, on random inputs."""
+
+from functools import cache
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sims.engine import addresses, clock, crossbar, scheduler
+from sims.engine.chunks import Arena
+from sims.engine.hashing import hash_tables, hashed
+from sims.engine.memory import SCHEDULE, new_networks
+from sims.engine.parameters import parameters_of
+from sims.gpus import load_shipped
+from tests.engine import twins
+
+CONFIGS = ("SM7_QV100", "SM75_RTX2060", "SM86_RTX3070")
+ADDRESSES = st.integers(0, (1 << 48) - 1)
+SETTINGS = settings(max_examples=200, deadline=None)
+
+
+@cache
+def gpu(config: str) -> np.void:
+    return parameters_of(load_shipped()[config])
+
+
+@cache
+def address_map(config: str) -> twins.AddressMap:
+    return twins.AddressMap(load_shipped()[config])
+
+
+@SETTINGS
+@given(high=st.integers(0, (1 << 24) - 1), size=st.sampled_from([16, 32, 64]))
+def test_the_hash_tables_give_the_parities(high: int, size: int) -> None:
+    assert hashed(hash_tables(size), high) == twins.ipoly(high, 0, size)
+
+
+@SETTINGS
+@given(address=ADDRESSES, config=st.sampled_from(CONFIGS))
+def test_an_address_goes_to_the_twins_slice_set_bank_and_row(address: int, config: str) -> None:
+    record, plain = gpu(config), address_map(config)
+    assert addresses.slice_of(record, address) == plain.slice(address)
+    assert addresses.l2_set_of(record, address) == plain.l2_set(address)
+    assert addresses.bank_of(record, address) == plain.bank(address)
+    assert addresses.row_of(record, address) == plain.row(address)
+
+
+@SETTINGS
+@given(core=st.floats(500, 3000), dram=st.floats(500, 8000), cycles=st.integers(1, 300))
+def test_dram_ticks_fall_where_the_twin_puts_them(core: float, dram: float, cycles: int) -> None:
+    spec = load_shipped()["SM86_RTX3070"].with_overrides({"core_clock_mhz": core, "memory_clock_mhz": dram})
+    record = new_networks(spec).clock[0]
+    plain = twins.Clock(float(record["core_period"]), float(record["dram_period"]))
+    schedule = np.zeros(1024, SCHEDULE)
+    clock.schedule_ticks(record, schedule, cycles)
+    assert schedule[:cycles].tolist() == [plain.step() for _ in range(cycles)]
+
+
+@SETTINGS
+@given(rounds=st.lists(st.sets(st.integers(0, 45), min_size=1), min_size=1, max_size=20))
+def test_a_crossbar_output_serves_its_inputs_round_robin(rounds: list[set[int]]) -> None:
+    net, plain = new_networks(load_shipped()["SM86_RTX3070"]).requests[0], twins.RoundRobin(46)
+    waiting: set[int] = set()
+    for wanting in rounds:
+        for source in wanting - waiting:
+            crossbar.add_head(net, source, 7, 0, 0)
+        waiting |= wanting
+        chosen = plain.grant(waiting)
+        assert crossbar.grant(net, 7) == chosen
+        waiting.discard(chosen)
+
+
+@SETTINGS
+@given(last=st.integers(0, 63), ready=st.sets(st.integers(0, 63), min_size=1))
+def test_loose_round_robin_takes_the_next_ready_warp(last: int, ready: set[int]) -> None:
+    mask = np.uint64(sum(1 << warp for warp in ready))
+    assert scheduler.loose_round_robin(last, mask) == min(ready, key=lambda warp: (warp - last - 1) % 64)
+
+
+@SETTINGS
+@given(sizes=st.lists(st.integers(1, 3000), max_size=30), order=st.randoms())
+def test_chunks_in_an_arena_never_overlap(sizes: list[int], order: object) -> None:
+    arena, live = Arena.of(values="i8"), {}
+    for number, size in enumerate(sizes):
+        live[number] = (arena.allocate(size), size)
+        arena.arrays["values"][live[number][0] : live[number][0] + size] = number
+        if number % 3 == 2:
+            victim = order.choice(sorted(live))  # type: ignore[attr-defined]
+            arena.release(*live.pop(victim))
+    for number, (start, size) in live.items():
+        assert (arena.arrays["values"][start : start + size] == number).all()
