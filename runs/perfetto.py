@@ -126,12 +126,13 @@ def _simulated_slices(
             "launch_cycles": kernel.launch_cycles,
             "instructions": kernel.instructions,
             "simulated_ns": duration_ns,
-            "occupancy_percent": kernel.occupancy,
+            "occupancy": kernel.occupancy,
             "dram_bytes": kernel.dram_bytes,
             "dram_gbs": bandwidth_gbs,
             "source": kernel.source,
         }
-        counters = {"DRAM bandwidth (GB/s)": bandwidth_gbs, "Occupancy (%)": kernel.occupancy}
+        occupancy_percent = None if kernel.occupancy is None else 100 * kernel.occupancy
+        counters = {"DRAM bandwidth (GB/s)": bandwidth_gbs, "Occupancy (%)": occupancy_percent}
         yield Slice(kernel.name, start_ns, duration_ns, kernel.stream, kernel.index, step, phase, args, counters)
 
 

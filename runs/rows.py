@@ -39,7 +39,7 @@ class SimulatedKernel:
     launch_uid: int | None = None
     instructions: int | None = None
     occupancy: float | None = None
-    """Percent of the warp slots, as Accel-Sim's ``gpu_occupancy``."""
+    """Resident warps, as a fraction of the SMs' slots."""
     dram_bytes: int | None = None
     stream: int | str = 0
     source: str = "simulated"

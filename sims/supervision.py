@@ -9,12 +9,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
 
-from sims.models import Sim, StepTimeline
+from runs.answer import is_captured_gpu
+from sims.models import GpuConfig, Sim, StepTimeline
 from sims.runner.assignment import Assignment, Limits, TraceKernelRow, TracePlace
 from sims.runner.leash import leashed
 from sims.runner.line import LEASE, LEAVE, STOP, Ending, RunnerWords, parse_ending
@@ -59,6 +61,12 @@ def timeline_kernels(trace: Trace) -> list[TraceKernelRow]:
     return [TraceKernelRow(index, name, tuple(grid), tuple(block), file) for index, name, grid, block, file in rows]
 
 
+def traced_spec(trace: Trace) -> dict[str, Any] | None:
+    """The config of the GPU that a trace's real times are of; None where no config is of that GPU."""
+    configs = GpuConfig.objects.all() if trace.gpu else []
+    return next((config.spec for config in configs if is_captured_gpu(trace.gpu, config.name)), None)
+
+
 def assignment_for(sim: Sim, attempt: int) -> Assignment:
     return Assignment(
         sim_id=sim.id,
@@ -74,6 +82,7 @@ def assignment_for(sim: Sim, attempt: int) -> Assignment:
         options=sim.options,
         # A shard knows only its own kernels' times: the whole's timeline is made when all are there.
         timeline_kernels=[] if sim.whole_id else timeline_kernels(sim.run.trace),
+        traced_spec=traced_spec(sim.run.trace),
         limits=Limits(
             heartbeat_s=settings.CASCADE_HEARTBEAT_S,
             lease_s=settings.CASCADE_LEASE_S,

@@ -62,6 +62,9 @@ class Assignment:
     options: dict[str, Any] = field(default_factory=dict)
     timeline_kernels: list[TraceKernelRow] = field(default_factory=list)
     """All kernels of a trace whose real steps are known; empty where they are not."""
+    traced_spec: dict[str, Any] | None = None
+    """The config of the GPU that the real run was on, where there is one: what is unlike anything simulated is scaled
+    from its rates."""
     limits: Limits = field(default_factory=Limits)
     places: Places = field(default_factory=Places)
 

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sims.propagation import KernelFacts, KnownKernel, Propagator
+from sims.gpus import spec_from_dict
+from sims.propagation import GpuRates, KernelFacts, KnownKernel, Propagator
 from sims.runner.assignment import Assignment
 from sims.runner.fetch import fetch_optional
 from sims.timeline import Gaps, MeasuredKernel, Prediction, step_timeline
@@ -23,19 +24,24 @@ def predicted_timeline(given: Assignment, simulated_ns: Mapping[int, float]) -> 
     report = read_times(real, alignment=fetch_optional(given.trace, ALIGNMENT_FILE))
     rows = [TraceKernel(row.index, row.name, row.grid, row.block, row.trace_file) for row in given.timeline_kernels]
     kernel_of = match(rows, report).kernel_of
-    predictions = predict(report.launches, kernel_of, simulated_ns)
+    rates = _rates(given.traced_spec), _rates(given.spec)
+    predictions = predict(report.launches, kernel_of, simulated_ns, *rates)
     gaps: Gaps = "closed" if given.options.get("gaps") == "closed" else "kept"
     return step_timeline([_measured(*pair) for pair in zip(report.launches, kernel_of, strict=True)], predictions, gaps)
 
 
 def predict(
-    launches: Sequence[Launch], kernel_of: Sequence[int | None], simulated_ns: Mapping[int, float]
+    launches: Sequence[Launch],
+    kernel_of: Sequence[int | None],
+    simulated_ns: Mapping[int, float],
+    traced_on: GpuRates | None = None,
+    target: GpuRates | None = None,
 ) -> list[Prediction | None]:
     """A time for each launch: simulated, or taken over from those that are; None where there is nothing to take."""
     simulated = [None if index is None else simulated_ns.get(index) for index in kernel_of]
     facts = [_facts(launch) for launch in launches]
     known = [KnownKernel(fact, ns) for fact, ns in zip(facts, simulated, strict=True) if ns is not None]
-    propagator = Propagator(known)
+    propagator = Propagator(known, traced_on, target)
     predictions: list[Prediction | None] = []
     for fact, ns in zip(facts, simulated, strict=True):
         if ns is not None:
@@ -45,6 +51,13 @@ def predict(
         else:
             predictions.append(None)
     return predictions
+
+
+def _rates(config: Mapping[str, Any] | None) -> GpuRates | None:
+    if config is None:
+        return None
+    spec = spec_from_dict(dict(config))
+    return GpuRates(spec.sms * spec.core_clock_mhz, spec.memory_bandwidth_gbs)
 
 
 def _facts(launch: Launch) -> KernelFacts:

@@ -31,7 +31,7 @@ REAL = [
     RealKernel(3, "norm", stream=8, real_ns=500, start_ns=10**18 + 1000, step=1, phase="decode"),
 ]
 SIMULATED = [
-    SimulatedKernel(1, "copy", 8000, 1500.0, dram_bytes=3000, occupancy=50.0, stream=7),
+    SimulatedKernel(1, "copy", 8000, 1500.0, dram_bytes=3000, occupancy=0.5, stream=7),
     SimulatedKernel(2, "gemm", 9000, 3000.0, stream=7),
 ]
 
@@ -106,7 +106,7 @@ def test_there_is_no_nan_in_the_file() -> None:
     lost = SimulatedKernel(2, "l", 5, float("inf"))
     found = events(simulated_process("A", [odd, lost]))
     assert len(slices(found)) == 1
-    assert "occupancy_percent" not in slices(found)[0]["args"]
+    assert "occupancy" not in slices(found)[0]["args"]
 
 
 def test_steps_are_slices_over_their_kernels() -> None:
