@@ -10,7 +10,7 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from sims.models import Sim, SimStatus
-from sims.models.sim import STARTED
+from sims.models.states import STARTED
 from traces.models import Trace
 
 STALE_S = 20

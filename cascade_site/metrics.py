@@ -37,7 +37,7 @@ class ServiceCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         from runs.stream.hub import open_streams
         from sims.models import Sim, SimStatus
-        from sims.models.sim import STARTED
+        from sims.models.states import STARTED
 
         sims = GaugeMetricFamily("cascade_sims", "Sims by status", labels=["status"])
         counts = dict(Sim.everything.order_by().values_list("status").annotate(n=Count("id")))

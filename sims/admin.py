@@ -15,7 +15,7 @@ from django.utils.html import format_html
 from sims.gpus import check, spec_from_dict
 from sims.models import GpuConfig, Sim, SimFile, SimKernel, SimStatus
 from sims.models.gpu_config import Origin
-from sims.models.sim import ENDED, STARTED, Report
+from sims.models.states import ENDED, STARTED, Report
 from sims.tasks import dispatch
 from sims.uploads import prune_files
 

@@ -21,7 +21,7 @@ from cascade_site.storage import open_stream
 from cascade_site.streaming import file_blocks, ranged, streamed
 from sims.models import GpuConfig, Sim, SimFile, StepTimeline
 from sims.models.log import append_log, log_size, read_log
-from sims.models.sim import Report
+from sims.models.states import Report
 from sims.reading import results_json
 from sims.serializers import (
     GpuConfigSerializer,

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import F
 
 from sims.models import LogSegment, Sim, SimFile, SimStatus
-from sims.models.sim import ENDED, Report
+from sims.models.states import ENDED, Report
 from sims.shards import L2Choice, split
 from traces.models import TraceKernel
 

@@ -3,6 +3,7 @@
 from sims.models.gpu_config import GpuConfig
 from sims.models.log import LogSegment, LogState
 from sims.models.results import SimFile, SimKernel, StepTimeline
-from sims.models.sim import Sim, SimStatus
+from sims.models.sim import Sim
+from sims.models.states import SimStatus
 
 __all__ = ["GpuConfig", "LogSegment", "LogState", "Sim", "SimFile", "SimKernel", "SimStatus", "StepTimeline"]

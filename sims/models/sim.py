@@ -8,31 +8,16 @@ whoever writes under an older one is told to stop and changes nothing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from cascade_site import ids
 from runs.models import Run
-
-
-class SimStatus(models.TextChoices):
-    QUEUED = "queued"
-    STARTING = "starting"
-    RUNNING = "running"
-    FINISHED = "finished"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-
-ENDED = frozenset({SimStatus.FINISHED, SimStatus.FAILED, SimStatus.CANCELLED})
-STARTED = frozenset({SimStatus.STARTING, SimStatus.RUNNING})
-_ORDER = {SimStatus.QUEUED: 0, SimStatus.STARTING: 1, SimStatus.RUNNING: 2}
+from sims.models.queries import SimQuerySet, WholeSims
+from sims.models.states import ENDED, ORDER, STARTED, Report, SimStatus
 
 # What a heartbeat on the way writes: not the config, which is most of a row.
 _ADVANCED_FIELDS = [
@@ -46,87 +31,6 @@ _ADVANCED_FIELDS = [
     "heartbeat_at",
     "lease_expires_at",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a runner says in one heartbeat; None means it says nothing of that."""
-
-    state: str
-    attempt: int | None = None
-    kernels_done: int | None = None
-    kernels_total: int | None = None
-    worker: str | None = None
-    detail: str | None = None
-    progress: dict[str, Any] = field(default_factory=dict)
-
-
-class SimQuerySet(models.QuerySet["Sim"]):
-    def light(self) -> "SimQuerySet":
-        """Without the columns that only one sim's own page reads."""
-        return self.defer("config")
-
-    def unfinished(self) -> "SimQuerySet":
-        return self.exclude(status__in=ENDED)
-
-    def lost(self, now: datetime) -> "SimQuerySet":
-        """Started sims whose lease has run out: nobody has heard of their runner in time."""
-        return self.filter(status__in=STARTED, lease_expires_at__lt=now)
-
-    def undelivered(self, now: datetime, patience: timedelta) -> "SimQuerySet":
-        """Queued sims whose task was last sent so long ago that the broker may have lost it.
-
-        A sim in shards has no task of its own.
-        """
-        return self.filter(status=SimStatus.QUEUED, shard__isnull=True).filter(
-            Q(dispatched_at__isnull=True) | Q(dispatched_at__lt=now - patience)
-        )
-
-    def unmerged(self) -> "SimQuerySet":
-        """Sims in shards whose shards have all ended, and which have not."""
-        at_work = Sim.everything.filter(whole=OuterRef("pk")).unfinished()
-        shards = Sim.everything.filter(whole=OuterRef("pk"))
-        return self.unfinished().filter(Exists(shards), ~Exists(at_work))
-
-    def claim(self, sim_id: str, worker: str) -> int | None:
-        """Take a queued sim for one worker: its attempt number, or None where another was first.
-
-        The conditional UPDATE decides between any number of workers that were handed the same task.
-        """
-        now = timezone.now()
-        with transaction.atomic():
-            taken = self.filter(pk=sim_id, status=SimStatus.QUEUED, stop_requested=False).update(
-                status=SimStatus.STARTING,
-                worker=worker,
-                started_at=now,
-                heartbeat_at=now,
-                lease_expires_at=now + timedelta(seconds=settings.CASCADE_LEASE_S),
-            )
-            if not taken:
-                return None
-            sim = self.get(pk=sim_id)
-            sim.changed()
-            return sim.attempt
-
-    def renew_lease(self, sim_id: str, attempt: int) -> bool:
-        """A task's word that the runner of this attempt lives, for when the runner cannot reach the app itself.
-
-        False if the sim has ended or another attempt took over.
-        """
-        expires = timezone.now() + timedelta(seconds=settings.CASCADE_LEASE_S)
-        held = self.filter(pk=sim_id, attempt=attempt, status__in=STARTED)
-        return bool(held.update(lease_expires_at=expires))
-
-    def is_wanted(self, sim_id: str, attempt: int) -> bool:
-        """Whether the runner of this attempt is to go on: not cancelled, not ended, not superseded."""
-        return self.filter(pk=sim_id, attempt=attempt, status__in=STARTED, stop_requested=False).exists()
-
-
-class WholeSims(models.Manager.from_queryset(SimQuerySet)):  # type: ignore[misc]
-    """Sims as clients see them: in one piece, whether shards do their work or not."""
-
-    def get_queryset(self) -> SimQuerySet:
-        return SimQuerySet(self.model, using=self._db).filter(whole__isnull=True)
 
 
 class Sim(models.Model):
@@ -279,7 +183,7 @@ class Sim(models.Model):
     def _advance(self, report: Report) -> None:
         now = timezone.now()
         before, status_before = self._reported(), self.status
-        if _ORDER[SimStatus(report.state)] > _ORDER[SimStatus(self.status)]:
+        if ORDER[SimStatus(report.state)] > ORDER[SimStatus(self.status)]:
             self.status = report.state
         self.started_at = self.started_at or now
         self.heartbeat_at = now

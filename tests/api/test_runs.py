@@ -13,7 +13,7 @@ from runs import bodies, reading
 from runs.events import channel_of
 from runs.models import Run
 from sims.models import Sim, SimKernel
-from sims.models.sim import Report
+from sims.models.states import Report
 from tests.api.conftest import body_of, json_of, make_trace
 from traces.models import RealTime, Trace, TraceStatus
 

@@ -28,7 +28,7 @@ def seed() -> None:
     """A finished run in the database of the settings; called inside the server's environment."""
     from runs.launch import LaunchRequest, launch
     from sims.models import Sim, SimKernel
-    from sims.models.sim import Report
+    from sims.models.states import Report
     from traces.models import Trace, TraceKernel, TraceStatus
 
     chance = random.Random(1)

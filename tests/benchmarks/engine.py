@@ -2,7 +2,8 @@
 
 One row per workload and config: cycles without launch latency, Accel-Sim's, the error, warp instructions per second and
 how many times less CPU time than Accel-Sim. Then the totals, the microbenchmarks' score and one workload at 1x, 4x and
-16x its size. CPU time of one core, decoding included, compilation not. Every kernel runs in full: no shortcut is taken. Needs the reference material.
+16x its size. CPU time of one core, decoding included, compilation not. Every kernel runs in full: no shortcut is taken.
+Needs the reference material.
 """
 
 import argparse
@@ -102,7 +103,9 @@ def reference_table(shared: Path, configs: list[str], quick: bool) -> None:
     kernels: dict[tuple[str, str], list[int]] = {}
     for row in csv.DictReader((logs / "kernels.csv").open()):
         kernels.setdefault((row["config"], row["workload"]), []).append(int(row["gpu_sim_cycle"]))
-    print(f"{'config':<16}{'workload':<17}{'cycles':>9}{'Accel-Sim':>11}{'error %':>9}{'Minstr/s':>10}{'CPU ratio':>11}")
+    print(
+        f"{'config':<16}{'workload':<17}{'cycles':>9}{'Accel-Sim':>11}{'error %':>9}{'Minstr/s':>10}{'CPU ratio':>11}"
+    )
     errors: list[float] = []
     ours = theirs = 0.0
     for (config, workload), row in index.items():

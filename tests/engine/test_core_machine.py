@@ -7,7 +7,7 @@ import pytest
 
 from sims.engine.decode import open_program
 from sims.engine.errors import Cancelled, ConfigurationError, KernelError
-from sims.engine.machine import Machine
+from sims.engine.machine import Machine, Progress
 from sims.engine.results import KernelResult
 from sims.gpus import load_shipped
 from tests.engine.kernel_texts import EXIT, cta, header
@@ -32,7 +32,9 @@ def run(machine: Machine, text: str, **options: object) -> KernelResult:
 
 
 def copy_kernel(ctas: int) -> str:
-    return header(ctas=ctas) + "".join(cta([load(5, BASE + 128 * i), store(BASE + (1 << 22) + 128 * i), EXIT]) for i in range(ctas))
+    return header(ctas=ctas) + "".join(
+        cta([load(5, BASE + 128 * i), store(BASE + (1 << 22) + 128 * i), EXIT]) for i in range(ctas)
+    )
 
 
 def test_a_chain_of_dependent_adds_takes_the_closed_form() -> None:
@@ -116,7 +118,7 @@ def test_it_stops_on_request() -> None:
 
 
 def test_it_tells_how_far_it_is() -> None:
-    seen = []
+    seen: list[Progress] = []
     run(Machine(SPEC), header(ctas=2000) + cta([ADD] * 50 + [EXIT]) * 2000, on_progress=seen.append)
     assert [p.instructions for p in seen] == sorted(p.instructions for p in seen)
     assert all(0 <= p.ctas_ended <= p.ctas for p in seen)

@@ -8,7 +8,7 @@ from runs.events import channel_of, forget, publish
 from runs.models import Run
 from runs.stream.journal import Position, position_of, positions_of, read_batch
 from sims.models import Sim
-from sims.models.sim import Report
+from sims.models.states import Report
 from tests.events.conftest import make_run
 
 

@@ -17,7 +17,7 @@ from runs.models import Run
 from sims import lost, sweep
 from sims.gpus import load_shipped, spec_to_dict
 from sims.models import LogSegment, Sim, SimFile, SimStatus
-from sims.models.sim import Report
+from sims.models.states import Report
 from traces.models import Trace
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,7 +9,7 @@ from cascade_site.auth import sign_in_code
 from runs.launch import LaunchRequest, launch
 from runs.models import Run
 from sims.models import SimKernel
-from sims.models.sim import Report
+from sims.models.states import Report
 from traces.models import Trace, TraceKernel, TraceStatus
 
 CONFIGS = ["SM86_RTX3070", "SM80_A100"]

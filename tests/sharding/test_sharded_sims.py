@@ -12,7 +12,7 @@ from runs.models import Run
 from sims.lost import merge_forgotten
 from sims.models import Sim, SimFile
 from sims.models.log import append_log, read_log
-from sims.models.sim import Report
+from sims.models.states import Report
 from sims.sharding import finish, make_shards
 from tests.pages.conftest import make_trace
 

@@ -8,7 +8,7 @@ from django.test import TestCase
 from runs.launch import LaunchRequest, launch
 from sims.models import Sim
 from sims.models.log import append_log
-from sims.models.sim import Report
+from sims.models.states import Report
 from tests.sharding.test_sharded_sims import block
 from traces.models import Trace, TraceKernel, TraceStatus
 

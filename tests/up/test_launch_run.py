@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from runs.models import Run
 from sims.models import GpuConfig, Sim, SimStatus
-from sims.models.sim import Report
+from sims.models.states import Report
 from traces.ingest import Wishes, ingest_folder
 from traces.sample import SAMPLE_LOG, SAMPLE_RUN_DIRECTORY
 
