@@ -4,7 +4,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,6 +51,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture(scope="session")
+def quiet_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    """An installation without a worker: runs stay queued, so hundreds of them cost nothing."""
+    with Cascade(tmp_path_factory.mktemp("quiet"), {"CASCADE_REPLAY_LOG": str(SAMPLE_LOG)}) as cascade:
+        web = cascade.start_web()
+        flow.upload_trace(web.http, "sample")
+        yield web
+
+
+@pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed")
@@ -83,9 +91,19 @@ class Watched:
 
 
 @pytest.fixture
-def watched(site: Site, chromium: Browser, tmp_path: Path) -> Iterator[Watched]:
+def watched(site: Site, chromium: Browser) -> Iterator[Watched]:
     """A signed-in page; at its end nothing must have been complained of."""
-    context = chromium.new_context(base_url=site.url, viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    yield from _watch(chromium, site.url)
+
+
+@pytest.fixture
+def quiet(quiet_site: Web, chromium: Browser) -> Iterator[Watched]:
+    """The same before the installation without a worker."""
+    yield from _watch(chromium, quiet_site.url)
+
+
+def _watch(chromium: Browser, url: str) -> Iterator[Watched]:
+    context = chromium.new_context(base_url=url, viewport={"width": 1280, "height": 900}, accept_downloads=True)
     watched = Watched(context.new_page())
     watched.watch()
     sign_in(watched.page)
