@@ -5,7 +5,7 @@ Order inside a cycle: DRAM ticks that fall before it; replies leave the slices; 
 """
 
 from sims.engine import dram, l2
-from sims.engine.jit import INFINITY, Record, compiled
+from sims.engine.jit import Record, compiled
 from sims.engine.memory import Memory
 from sims.engine.packets import pop, push
 
@@ -13,25 +13,27 @@ from sims.engine.packets import pop, push
 @compiled
 def run(gpu: Record, memory: Memory, c: int, first_cycle: int, cycles: int) -> None:
     """Cycles ``first_cycle`` .. ``first_cycle + cycles - 1`` of channel ``c``; ``memory.schedule`` has their ticks."""
-    i = 0
-    while i < cycles:
+    channel = memory.channels[c]
+    base = c * gpu.slices_per_channel
+    for i in range(cycles):
         now = first_cycle + i
-        idle_until = _next_cycle(gpu, memory, c, now)
-        if idle_until > now:
-            i += min(idle_until - now, cycles - i)
-            continue
-        entry = memory.schedule[i]
-        busy = _dram_has_work(gpu, memory, c)
-        if busy:
-            for k in range(entry.ticks_before):
-                dram.tick(gpu, memory, c, now, entry.first_tick + k)
-        for own in range(gpu.slices_per_channel):
-            _send_reply(gpu, memory, c * gpu.slices_per_channel + own, now)
-        if entry.ticks_inside and busy:
-            dram.tick(gpu, memory, c, now, entry.first_tick + entry.ticks_before)
-        for own in range(gpu.slices_per_channel):
-            _run_slice(gpu, memory, c * gpu.slices_per_channel + own, now)
-        i += 1
+        slices_busy = _slices_have_work(gpu, memory, base, now)
+        if _dram_has_work(gpu, memory, c):
+            entry = memory.schedule[i]
+            after = entry.first_tick + entry.ticks_before
+            if after > channel.asleep_until or now >= channel.wake_cycle:
+                for k in range(entry.first_tick, after):
+                    dram.tick(gpu, memory, c, now, k)
+            if slices_busy:
+                _send_replies(gpu, memory, base, now)
+            if entry.ticks_inside:
+                dram.tick(gpu, memory, c, now, after)
+            slices_busy = slices_busy or _slices_have_work(gpu, memory, base, now)
+        elif slices_busy:
+            _send_replies(gpu, memory, base, now)
+        if slices_busy:
+            for own in range(gpu.slices_per_channel):
+                _run_slice(gpu, memory, base + own, now)
 
 
 @compiled
@@ -45,18 +47,21 @@ def _dram_has_work(gpu: Record, memory: Memory, c: int) -> bool:
 
 
 @compiled
-def _next_cycle(gpu: Record, memory: Memory, c: int, now: int) -> int:
-    """``now`` if anything can happen, else the first cycle in which a request leaves its delay."""
-    if _dram_has_work(gpu, memory, c):
-        return now
-    earliest = INFINITY
+def _slices_have_work(gpu: Record, memory: Memory, base: int, now: int) -> bool:
+    """Whether any slice of the channel holds something that can move in cycle ``now``."""
     for own in range(gpu.slices_per_channel):
-        part = memory.slices[c * gpu.slices_per_channel + own]
+        part = memory.slices[base + own]
         if part.input.count + part.replies.count + part.misses.count + part.from_dram.count + part.filled_count > 0:
-            return now
-        if part.delayed.count > 0:
-            earliest = min(earliest, memory.packets[part.delayed.head].time)
-    return max(earliest, now)
+            return True
+        if part.delayed.count > 0 and memory.packets[part.delayed.head].time <= now:
+            return True
+    return False
+
+
+@compiled
+def _send_replies(gpu: Record, memory: Memory, base: int, now: int) -> None:
+    for own in range(gpu.slices_per_channel):
+        _send_reply(gpu, memory, base + own, now)
 
 
 @compiled
@@ -88,4 +93,3 @@ def is_quiet(gpu: Record, memory: Memory, c: int) -> bool:
         if queued + part.replies.count + part.leaving.count + part.filled_count > 0:
             return False
     return True
-

@@ -82,7 +82,9 @@ def _read(gpu: Record, sm: Record, subcore: int, taken: Word) -> None:
             return
         previous = order
         reads = sm.collector_reads[subcore, unit]
-        wanted = (reads | (reads >> np.uint64(1)) | (reads >> np.uint64(2)) | (reads >> np.uint64(3))) & np.uint64(NIBBLES)
+        wanted = (reads | (reads >> np.uint64(1)) | (reads >> np.uint64(2)) | (reads >> np.uint64(3))) & np.uint64(
+            NIBBLES
+        )
         granted = wanted & ~taken
         taken |= granted
         sm.collector_reads[subcore, unit] = reads - granted

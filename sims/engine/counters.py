@@ -7,7 +7,7 @@ Caches count by access type and outcome, and failed look-ups (repeated every cyc
 import numpy as np
 from numpy.typing import NDArray
 
-ACCESS_TYPES = ("GLOBAL_ACC_R", "LOCAL_ACC_R", "GLOBAL_ACC_W", "LOCAL_ACC_W", "L2_WRBK_ACC")
+ACCESS_TYPES = ("GLOBAL_ACC_R", "LOCAL_ACC_R", "GLOBAL_ACC_W", "LOCAL_ACC_W")
 TYPE_WRITE = 2
 """Added to the type (0 global, 1 local) of a store."""
 OUTCOMES = ("HIT", "HIT_RESERVED", "MISS", "RESERVATION_FAIL", "SECTOR_MISS", "MSHR_HIT")
@@ -30,22 +30,18 @@ CACHE_COUNTERS = CACHE_FAILURES + _TYPES * len(FAILURES)
     LOCAL_PACKETS_READ,
     LOCAL_PACKETS_WRITTEN,
     REPLIES,
-    ACTIVE_CYCLES,
     SHARED_STALLS,
-    COALESCE_STALLS,
     VISITED_CYCLES,
-    RESIDENT_WARP_CYCLES,
     REQUESTS,
-) = range(CACHE_COUNTERS, CACHE_COUNTERS + 14)
+    COUNTED_TWICE,
+    NEVER_COUNTED,
+) = range(CACHE_COUNTERS, CACHE_COUNTERS + 13)
+"""COUNTED_TWICE: LDGSTS; NEVER_COUNTED: shared-memory atomics without a destination. Accel-Sim's warp instruction count has
+them so."""
 
 # Channel counters.
-DRAM_READS, DRAM_WRITES, ACTIVATES, PRECHARGES, REQUESTS_READ, REQUESTS_WRITTEN, DRAM_TICKS, DRAM_BUSY_TICKS = range(8)
-CHANNEL_COUNTERS = 8
-
-
-def outcome_index(access_type: int, outcome: int) -> int:
-    """Index of an outcome's counter; used inlined by compiled code too."""
-    return CACHE_OUTCOMES + access_type * len(OUTCOMES) + outcome
+DRAM_READS, DRAM_WRITES, ACTIVATES, PRECHARGES, ATOMS_READ, ATOMS_WRITTEN = range(6)
+CHANNEL_COUNTERS = 6
 
 
 def cache_counters(prefix: str, fail_prefix: str, counts: NDArray[np.int64]) -> dict[str, float]:

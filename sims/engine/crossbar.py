@@ -1,8 +1,9 @@
 """The two crossbars between SMs and L2 slices (section 6).
 
-Per cycle each output takes one packet, round robin over the inputs whose head is for it; the pointer moves past the input that was
-served. Outputs are served in index order and an input's next head is visible at once, so an input may pass several packets in one
-cycle if their outputs ascend. A head for a busy output blocks what is behind it. An output's buffer holds ``icnt_buffer`` packets.
+Per cycle each output takes one packet, round robin over the inputs whose head is for it; the pointer moves past the
+input that was served. Outputs are served in index order and an input's next head is visible at once, so an input may pass
+several packets in one cycle if their outputs ascend. A head for a busy output blocks what is behind it. An output's
+buffer holds ``icnt_buffer`` packets.
 
 Inputs that want an output are bits of a mask per output, outputs that are wanted bits of one mask; an input whose head is not
 ready yet lies in a calendar. So a cycle costs only what moves.
@@ -13,7 +14,7 @@ import numpy as np
 
 from sims.engine.jit import Record, Table, Word, bit, compiled, count_trailing_zeros
 from sims.engine.memory import CALENDAR, Memory
-from sims.engine.packets import pop, push
+from sims.engine.packets import note_departure, pop, push
 
 
 @compiled
@@ -107,6 +108,10 @@ def transfer_requests(gpu: Record, net: Record, memory: Memory, now: int) -> Non
         if memory.slices[output].arrived.count < gpu.icnt_buffer:
             source = grant(net, output)
             index = pop(packets, ports[source].requests)
+            if ports[source].tight:
+                note_departure(ports[source], now)
+                # An input may pass a packet to every output in one cycle: below that, newer ones might have passed too.
+                net.ran_dry |= ports[source].requests.count < net.outputs
             _deliver_request(gpu, net, memory, output, index, now)
             if ports[source].requests.count > 0:
                 head = packets[ports[source].requests.head]

@@ -29,6 +29,9 @@ LAUNCH = np.dtype(
         ("start", "i8"),  # global cycle of the kernel's start
         ("end", "i8"),  # cycle in which the last CTA ended
         ("phase", "i8"),
+        ("tight", "i8"),  # SMs whose request buffer might fill in this quantum
+        ("horizon", "i8"),  # those SMs run up to this cycle next
+        ("crossed", "i8"),  # cycle up to which the request crossbar has been run
     ]
 )
 """A running kernel: its shape and how far it is. One record."""

@@ -11,10 +11,9 @@ A tick that moved nothing computes when the next one can; ticks until then are s
 Microbenchmarks: ``dram_chain``, ``dram_bank``, ``dram_read``, ``dram_write``, ``dram_rw``. Twin: tests/engine/twins.py.
 """
 
-
 from sims.engine import counters
-from sims.engine.jit import INFINITY, Record, Table, compiled
-from sims.engine.memory import Memory
+from sims.engine.jit import INFINITY, Record, Table, bit, compiled, first_from
+from sims.engine.memory import RECENT_CYCLES, Memory
 from sims.engine.packets import WRITE_BACK, give_back, pop, push
 
 
@@ -24,12 +23,14 @@ def tick(gpu: Record, memory: Memory, c: int, cycle: int, now: int) -> None:
     channel = memory.channels[c]
     if now < channel.asleep_until and cycle < channel.wake_cycle:
         return
+    channel.cycle = cycle
     moved = _return_data(gpu, memory, channel, now)
     moved |= _leave_bus(gpu, memory, channel, now)
-    channel.counter[counters.DRAM_TICKS] += 1
-    if channel.queued > 0 or channel.entering.count > 0 or channel.assigned > 0:
+    if channel.entering.count > 0:
         moved |= _enter_banks(memory, channel)
+    if channel.waiting_banks:
         moved |= _assign(gpu, memory, channel)
+    if channel.busy_banks:
         moved |= _command(gpu, memory, channel, now)
     moved |= _accept(gpu, memory, channel, c, cycle)
     moved |= _end_delay(gpu, memory, channel, cycle)
@@ -37,6 +38,17 @@ def tick(gpu: Record, memory: Memory, c: int, cycle: int, now: int) -> None:
         channel.asleep_until = 0
     else:
         _sleep(gpu, memory, channel)
+
+
+@compiled
+def _count(channel: Record, kind: int, amount: int) -> None:
+    slot = channel.cycle & (RECENT_CYCLES - 1)
+    if channel.recent_cycle[slot] != channel.cycle:
+        channel.recent_cycle[slot] = channel.cycle
+        for k in range(counters.CHANNEL_COUNTERS):
+            channel.recent[slot, k] = 0
+    channel.recent[slot, kind] += amount
+    channel.counter[kind] += amount
 
 
 @compiled
@@ -80,7 +92,9 @@ def _enter_banks(memory: Memory, channel: Record) -> bool:
     moved = channel.entering.count > 0
     while channel.entering.count > 0:
         index = pop(memory.packets, channel.entering)
-        push(memory.packets, channel.bank[memory.packets[index].bank], index)
+        b = memory.packets[index].bank
+        push(memory.packets, channel.bank[b], index)
+        channel.waiting_banks |= bit(b)
         channel.queued += 1
     return moved
 
@@ -88,19 +102,18 @@ def _enter_banks(memory: Memory, channel: Record) -> bool:
 @compiled
 def _assign(gpu: Record, memory: Memory, channel: Record) -> bool:
     """FR-FCFS: the first idle bank with requests takes its oldest one to the open row, else its oldest."""
-    if channel.queued == 0:
+    idle = channel.waiting_banks & ~channel.busy_banks
+    if not idle:
         return False
-    for i in range(gpu.dram_banks):
-        b = channel.priority + i
-        if b >= gpu.dram_banks:
-            b -= gpu.dram_banks
-        if channel.serving[b] < 0 and channel.bank[b].count > 0:
-            channel.serving[b] = _take_for_row(memory.packets, channel.bank[b], channel.row[b])
-            channel.queued -= 1
-            channel.assigned += 1
-            channel.priority = channel.priority + 1 if channel.priority + 1 < gpu.dram_banks else 0
-            return True
-    return False
+    b = first_from(idle, channel.priority)
+    channel.serving[b] = _take_for_row(memory.packets, channel.bank[b], channel.row[b])
+    channel.busy_banks |= bit(b)
+    if channel.bank[b].count == 0:
+        channel.waiting_banks &= ~bit(b)
+    channel.queued -= 1
+    channel.command_from = 0
+    channel.priority = channel.priority + 1 if channel.priority + 1 < gpu.dram_banks else 0
+    return True
 
 
 @compiled
@@ -127,25 +140,32 @@ def _take_for_row(packets: Table, queue: Record, row: int) -> int:
 @compiled
 def _command(gpu: Record, memory: Memory, channel: Record, now: int) -> bool:
     """One command, or with a dual bus one column and one row command; banks are tried from the pointer."""
+    if now < channel.command_from:
+        return False
     column = False
     row = False
+    earliest = INFINITY
     for phase in range(2 if gpu.dual_bus else 1):
         for i in range(gpu.dram_banks):
             b = channel.priority + i  # the pointer may move inside the loop, as it does in the simulator
             if b >= gpu.dram_banks:
                 b -= gpu.dram_banks
-            if channel.serving[b] < 0:
+            if not channel.busy_banks & bit(b):
                 continue
-            if phase == 0 and not column and _column_from(gpu, memory, channel, b) <= now:
-                _column_command(gpu, memory, channel, b, now)
-                column = True
-                break
-            row_turn = phase == 1 if gpu.dual_bus else not column
-            if row_turn and not row and _row_from(gpu, memory, channel, b) <= now:
-                _row_command(gpu, memory, channel, b, now)
-                row = True
-        if gpu.dual_bus and phase == 0 and channel.assigned == 0:
-            break
+            if phase == 0:
+                column_from = _column_from(gpu, memory, channel, b)
+                earliest = min(earliest, column_from)
+                if column_from <= now:
+                    _column_command(gpu, memory, channel, b, now)
+                    column = True
+                    break
+            if (phase == 1 or not gpu.dual_bus) and not row:
+                row_from = _row_from(gpu, memory, channel, b)
+                earliest = min(earliest, row_from)
+                if row_from <= now:
+                    _row_command(gpu, memory, channel, b, now)
+                    row = True
+    channel.command_from = now + 1 if column or row else earliest
     return column or row
 
 
@@ -182,19 +202,18 @@ def _column_command(gpu: Record, memory: Memory, channel: Record, b: int, now: i
         channel.read_ok = now + gpu.wtr
         channel.precharge_from[b] = max(channel.precharge_from[b], now + gpu.wtp)
         channel.data_end = max(now + gpu.wl, channel.data_end + 1)
-        channel.counter[counters.DRAM_WRITES] += 1
+        _count(channel, counters.DRAM_WRITES, 1)
     else:
         channel.write_ok = now + gpu.rtw
         channel.precharge_from[b] = max(channel.precharge_from[b], now + gpu.burst_ticks)
         channel.group_precharge_ok[group] = now + gpu.rtpl
         channel.data_end = max(now + gpu.cl, channel.data_end + 1)
-        channel.counter[counters.DRAM_READS] += 1
+        _count(channel, counters.DRAM_READS, 1)
     packet.bytes -= gpu.atom_bytes
     if packet.bytes <= 0:
         packet.time = channel.data_end
         push(memory.packets, channel.moving, index)
-        channel.serving[b] = -1
-        channel.assigned -= 1
+        channel.busy_banks &= ~bit(b)
 
 
 @compiled
@@ -202,7 +221,7 @@ def _row_command(gpu: Record, memory: Memory, channel: Record, b: int, now: int)
     if channel.open[b]:
         channel.open[b] = 0
         channel.activate_from[b] = now + gpu.rp
-        channel.counter[counters.PRECHARGES] += 1
+        _count(channel, counters.PRECHARGES, 1)
     else:
         channel.open[b] = 1
         channel.row[b] = memory.packets[channel.serving[b]].row
@@ -211,7 +230,7 @@ def _row_command(gpu: Record, memory: Memory, channel: Record, b: int, now: int)
         channel.write_from[b] = now + gpu.rcdw
         channel.precharge_from[b] = now + gpu.ras
         channel.cycle_from[b] = now + gpu.rc
-        channel.counter[counters.ACTIVATES] += 1
+        _count(channel, counters.ACTIVATES, 1)
     channel.priority = b + 1 if b + 1 < gpu.dram_banks else 0
 
 
@@ -249,21 +268,19 @@ def _end_delay(gpu: Record, memory: Memory, channel: Record, cycle: int) -> bool
         return False
     if channel.queued >= gpu.dram_queue:
         return False
+    packet = memory.packets[channel.delayed.head]
+    kind = counters.ATOMS_WRITTEN if packet.kind == WRITE_BACK else counters.ATOMS_READ
+    _count(channel, kind, (packet.bytes + gpu.atom_bytes - 1) // gpu.atom_bytes)
     push(memory.packets, channel.entering, pop(memory.packets, channel.delayed))
     return True
 
 
 @compiled
 def _sleep(gpu: Record, memory: Memory, channel: Record) -> None:
-    """Nothing moved: find the first tick (or core cycle, for the delay line) at which something can."""
-    wake = INFINITY
+    """Nothing moved: note the first tick (or core cycle, for the delay line) at which something can."""
+    wake = channel.command_from if channel.busy_banks else INFINITY
     if channel.moving.count > 0:
-        wake = memory.packets[channel.moving.head].time
-    if channel.assigned > 0:
-        for b in range(gpu.dram_banks):
-            if channel.serving[b] >= 0:
-                wake = min(wake, _column_from(gpu, memory, channel, b))
-                wake = min(wake, _row_from(gpu, memory, channel, b))
+        wake = min(wake, memory.packets[channel.moving.head].time)
     channel.asleep_until = wake
     channel.wake_cycle = INFINITY
     if channel.delayed.count > 0 and channel.queued < gpu.dram_queue:

@@ -28,9 +28,9 @@ from sims.engine.trace import Trace
 @compiled
 def issue_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     """Every scheduler issues if it can."""
-    first = sm.rotation + now - sm.active_since
-    for i in range(gpu.subcores):
-        subcore = (first + i) % gpu.subcores
+    subcore = (sm.rotation + now - sm.active_since) % gpu.subcores - 1
+    for _ in range(gpu.subcores):
+        subcore = subcore + 1 if subcore + 1 < gpu.subcores else 0
         candidates = sm.ready & gpu.subcore_warps[subcore]
         while candidates:
             warp = choose(gpu, sm, subcore, candidates)

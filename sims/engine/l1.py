@@ -1,12 +1,13 @@
 """The L1 data cache of one SM (section 5).
 
-Sector cache of 128 B lines, write-through, allocating on misses and stores without fetching, least recently used, look-ups at the
-head of the bank queues. A stored sector becomes readable when all its 32 bytes have been written or its fill has come. Misses take
-an MSHR (key: sector; further loads of the sector join it, up to a limit) and a place in the miss queue, which sends one packet a
-cycle. A look-up that cannot be served fails and is repeated every cycle; until then its bank is blocked.
+Sector cache of 128 B lines, write-through, allocating on misses and stores without fetching, least recently used, look-ups
+at the head of the bank queues. A stored sector becomes readable when all its 32 bytes have been written or its fill has
+come. Misses take an MSHR (key: sector; further loads of the sector join it, up to a limit) and a place in the miss queue,
+which sends one packet a cycle. A look-up that cannot be served fails and is repeated every cycle; until then its bank is
+blocked.
 
-Lines lie in a hash table and, per set, in a list from newest to oldest (a set has up to 256 ways). Lines touched in the same cycle
-are ordered by way, as Accel-Sim's search for the smallest time stamp finds them.
+Lines lie in a hash table and, per set, in a list from newest to oldest (a set has up to 256 ways). Lines touched in the
+same cycle are ordered by way, as Accel-Sim's search for the smallest time stamp finds them.
 
 Replacement policy: :func:`find_victim` and :func:`touch` are the only places that know it.
 Microbenchmarks: ``l1_basic``, ``l1_capacity``, ``l1_store``, ``l1_miss_stream``, ``l1_misc``. Twin: tests/engine/twins.py.
@@ -185,7 +186,9 @@ def load(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, n
         if state == PENDING:
             touch(sm, cache_set, x, now)
         _count(sm, kind, counters.MSHR_HIT)
-        _count(sm, kind, counters.HIT_RESERVED if state == PENDING else counters.SECTOR_MISS if x >= 0 else counters.MISS)
+        _count(
+            sm, kind, counters.HIT_RESERVED if state == PENDING else counters.SECTOR_MISS if x >= 0 else counters.MISS
+        )
         _join(sm, mshr, entry.reference)
         return 0
     if sm.l1_live_mshrs >= gpu.l1_mshrs or sm.l1_free_waiter < 0:
@@ -288,7 +291,9 @@ def _join(sm: Record, mshr: int, load_slot: int) -> None:
 
 
 @compiled
-def _queue_miss(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, kind: int, reference: int) -> None:
+def _queue_miss(
+    gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, kind: int, reference: int
+) -> None:
     index = new_packet(gpu, packets, port, sm, entry.address, kind, reference)
     packets[index].byte_mask = entry.byte_mask
     packets[index].flags = entry.flags & 1
@@ -354,6 +359,7 @@ def next_filled(sm: Record) -> int:
     mshr = sm.mshr[index]
     node = mshr.head
     load_slot = sm.waiter[node].load
+    sm.load[load_slot].level = max(sm.load[load_slot].level, mshr.level)
     mshr.head = sm.waiter[node].next
     mshr.count -= 1
     sm.waiter[node].next = sm.l1_free_waiter

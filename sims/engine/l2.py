@@ -125,7 +125,6 @@ def replace_line(gpu: Record, memory: Memory, part: Record, d: int, x: int, line
         packet.row = row_of(gpu, old << 7)
         part.evicted = index
         part.port_free = now + dirty
-        part.counter[counters.CACHE_OUTCOMES + 4 * 6 + counters.MISS] += dirty
 
 
 @compiled
@@ -195,7 +194,9 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
         if state == PENDING:
             touch(memory, part, d, x, now)
         _count(part, kind, counters.MSHR_HIT)
-        _count(part, kind, counters.HIT_RESERVED if state == PENDING else counters.SECTOR_MISS if x >= 0 else counters.MISS)
+        _count(
+            part, kind, counters.HIT_RESERVED if state == PENDING else counters.SECTOR_MISS if x >= 0 else counters.MISS
+        )
         _join(memory, part, mshr, index)
         return WAIT
     if part.live_mshrs >= gpu.l2_mshrs:

@@ -19,8 +19,28 @@ from sims.engine.accounts import WHY_COPY, WHY_DRAM, WHY_L1, WHY_L2, WHY_SHARED
 from sims.engine.collector import banks_written
 from sims.engine.issue import copies_done
 from sims.engine.jit import Record, Table, compiled, count_trailing_zeros
-from sims.engine.packets import ATOMIC, BYPASS_LOAD, LOAD, LOCAL_FLAG, MISSED_L2_FLAG, STORE, give_back, pop, push
-from sims.engine.program import KIND_ATOMIC, KIND_LDGSTS, KIND_MEMBAR, KIND_STORE, SPACE_LOCAL, SPACE_SHARED
+from sims.engine.packets import (
+    ATOMIC,
+    BYPASS_LOAD,
+    LOAD,
+    LOCAL_FLAG,
+    MISSED_L2_FLAG,
+    STORE,
+    give_back,
+    has_room,
+    pass_departures,
+    pop,
+    push,
+)
+from sims.engine.program import (
+    KIND_ATOMIC,
+    KIND_LDGSTS,
+    KIND_MEMBAR,
+    KIND_STORE,
+    KIND_TMA_STORE,
+    SPACE_LOCAL,
+    SPACE_SHARED,
+)
 from sims.engine.scoreboard import ATOMIC_OUT, COPY_WAIT, EXITED, INFINITE, RUNNING, consider, result_known
 from sims.engine.smstate import GROUPS
 from sims.engine.statics import MEMORY_PIPE
@@ -34,13 +54,16 @@ TURN_SHARED, TURN_BYPASS, TURN_FILLS, TURNS = 0, 3, 4, 5
 
 # Start of the local memory window: 80 SMs' worth of it below 3 GiB, whatever the GPU (section 9).
 LOCAL_BASE = 0xC0000000 - 80 * 98304 - 80 * 2048 * 16384
-ADDRESS_MASK = (1 << 56) - 1
+ADDRESS_MASK = (1 << 63) - 1
+"""Keeps an address that no GPU has from being a negative number."""
 REPLY_DELAY = 2
 """Cycles from a packet's transfer to the load/store unit: into the cluster, then into the unit."""
 
 
 @compiled
-def loadstore_cycle(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int) -> None:
+def loadstore_cycle(
+    gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int
+) -> None:
     """One cycle of the unit."""
     if sm.write_back >= 0:
         _finish_write_back(trace, sm, now)
@@ -48,8 +71,10 @@ def loadstore_cycle(gpu: Record, trace: Trace, packets: Table, port: Record, sm:
         _choose_write_back(trace, sm, now)
     if port.replies.count > 0 and packets[port.replies.head].time + REPLY_DELAY <= launch.start + now:
         _take_reply(trace, packets, port, sm, now)
-    if sm.miss_count > 0 and port.requests.count < gpu.icnt_buffer:
-        sm.counter[counters.REQUESTS] += 1
+    if port.ahead > 0:
+        pass_departures(port, launch.start + now)
+    if sm.miss_count > 0 and has_room(gpu, port):
+        _count_request(sm, packets[sm.miss_head])
         l1.send_miss(packets, port, sm, launch.start + now + 1)
     if sm.bank_busy:
         _look_up_heads(gpu, trace, packets, port, sm, now)
@@ -68,18 +93,13 @@ def _finish_write_back(trace: Trace, sm: Record, now: int) -> None:
     if slot.destination >= 0 and slot.kind != KIND_LDGSTS:
         warp = slot.warp
         subcore = sm.warp_subcore[warp]
-        bank = _bank_of(sm, slot.destination, warp)
+        bank = slot.bank
         if banks_written(sm, subcore, now) & bank:
             return
         write_bank(sm, subcore, bank, now)
     load_slot = sm.write_back
     sm.write_back = -1
     access_done(trace, sm, load_slot, now)
-
-
-@compiled
-def _bank_of(sm: Record, register: int, warp: int) -> np.uint64:
-    return np.uint64(1) << np.uint64(4 * ((register + 1 + sm.warp_phase[warp]) % sm.register_banks))
 
 
 @compiled
@@ -157,7 +177,7 @@ def _take_reply(trace: Trace, packets: Table, port: Record, sm: Record, now: int
     packet = packets[port.replies.head]
     level = WHY_DRAM if packet.flags & MISSED_L2_FLAG else WHY_L2
     if packet.kind == LOAD:
-        _note_level(sm, sm.mshr[packet.reference], level)
+        sm.mshr[packet.reference].level = level
         l1.fill(sm, packet.reference)
     elif packet.kind == STORE:
         _leave_pipeline(trace, sm, packet.reference, now)
@@ -168,15 +188,6 @@ def _take_reply(trace: Trace, packets: Table, port: Record, sm: Record, now: int
         sm.load[packet.reference].level = max(sm.load[packet.reference].level, level)
     sm.counter[counters.REPLIES] += 1
     give_back(packets, port, pop(packets, port.replies))
-
-
-@compiled
-def _note_level(sm: Record, mshr: Record, level: int) -> None:
-    node = mshr.head
-    for _ in range(mshr.count):
-        slot = sm.load[sm.waiter[node].load]
-        slot.level = max(slot.level, level)
-        node = sm.waiter[node].next
 
 
 # ---- L1 bank queues ---------------------------------------------------------------------------------------------------
@@ -253,7 +264,7 @@ def _enter_banks(gpu: Record, trace: Trace, sm: Record, launch: Record, now: int
     for _ in range(gpu.l1_banks):
         address = trace.sector_addresses[sm.dispatch_pointer] & ADDRESS_MASK
         if code.space == SPACE_LOCAL:
-            address = _local_address(gpu, sm, launch, address, warp)
+            address = _local_address(gpu, sm, launch, address, warp) & ADDRESS_MASK
         bank = (address >> 5) & (gpu.l1_banks - 1)
         count = sm.bank_count[bank]
         size = sm.bank.shape[1]
@@ -290,14 +301,16 @@ def _local_address(gpu: Record, sm: Record, launch: Record, key: int, warp: int)
 
 
 @compiled
-def _send_bypass(
-    gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int
-) -> bool:
-    if port.requests.count >= gpu.icnt_buffer or port.free_count == 0:
+def _send_bypass(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int) -> bool:
+    if not has_room(gpu, port) or port.free_count == 0:
         return False
     operation = sm.operation[sm.dispatching]
     code = trace.code[operation.code]
-    kind = ATOMIC if code.kind == KIND_ATOMIC else STORE if code.kind == KIND_STORE else BYPASS_LOAD
+    kind = BYPASS_LOAD
+    if code.kind == KIND_ATOMIC:
+        kind = ATOMIC
+    elif code.kind == KIND_STORE or code.kind == KIND_TMA_STORE:
+        kind = STORE
     address = trace.sector_addresses[sm.dispatch_pointer] & ADDRESS_MASK
     reference = np.int64(sm.dispatch_load)
     if kind == STORE:
@@ -307,7 +320,7 @@ def _send_bypass(
     packets[index].byte_mask = trace.sector_masks[sm.dispatch_pointer]
     packets[index].time = launch.start + now + 1
     push(packets, port.requests, index)
-    sm.counter[counters.REQUESTS] += 1
+    _count_request(sm, packets[index])
     sm.dispatch_pointer += 1
     sm.dispatch_remaining -= 1
     return sm.dispatch_remaining == 0
@@ -335,12 +348,16 @@ def _dispatch_oldest(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     operation = sm.operation[index]
     code = trace.code[operation.code]
     goes_nowhere = code.kind == KIND_MEMBAR or (operation.operand < 0 and code.space != SPACE_SHARED)
-    needs_slot = not goes_nowhere and code.kind != KIND_STORE
+    needs_slot = not goes_nowhere and code.kind != KIND_STORE and code.kind != KIND_TMA_STORE
     if needs_slot and sm.free_loads == 0:
         return
     sm.operands_full[subcore] &= ~(np.uint32(1) << np.uint32(MEMORY_PIPE))
     sm.memory_operands -= 1
     sm.progress = 1
+    if code.kind == KIND_LDGSTS:
+        sm.counter[counters.COUNTED_TWICE] += 1
+    elif code.kind == KIND_ATOMIC and code.space == SPACE_SHARED and code.destination < 0:
+        sm.counter[counters.NEVER_COUNTED] += 1
     sm.dispatching = index
     sm.dispatch_time = now + 1
     sm.dispatch_load = -1
@@ -359,18 +376,18 @@ def _dispatch_oldest(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     sm.dispatch_mode = MODE_BYPASS if code.bypasses_l1 else MODE_L1
     sm.dispatch_pointer = start + 1
     sm.dispatch_remaining = trace.sector_addresses[start]
-    _count_accesses(sm, code, sm.dispatch_remaining)
     if needs_slot:
         sm.load[sm.dispatch_load].remaining = sm.dispatch_remaining
 
 
 @compiled
-def _count_accesses(sm: Record, code: Record, accesses: int) -> None:
-    written = code.kind == KIND_STORE
-    if code.space == SPACE_LOCAL:
-        sm.counter[counters.LOCAL_PACKETS_WRITTEN if written else counters.LOCAL_PACKETS_READ] += accesses
+def _count_request(sm: Record, packet: Record) -> None:
+    sm.counter[counters.REQUESTS] += 1
+    local = packet.flags & LOCAL_FLAG
+    if packet.kind == STORE:
+        sm.counter[counters.LOCAL_PACKETS_WRITTEN if local else counters.PACKETS_WRITTEN] += 1
     else:
-        sm.counter[counters.PACKETS_WRITTEN if written else counters.PACKETS_READ] += accesses
+        sm.counter[counters.LOCAL_PACKETS_READ if local else counters.PACKETS_READ] += 1
 
 
 @compiled
@@ -394,6 +411,7 @@ def _new_load(sm: Record, operation: Record, code: Record) -> int:
     slot.warp = operation.warp
     slot.kind = code.kind
     slot.destination = code.destination
+    slot.bank = code.writes[sm.warp_phase[operation.warp]]
     slot.group = operation.group
     slot.epoch = sm.warp_epoch[operation.warp]
     slot.remaining = 1

@@ -54,6 +54,7 @@ class Machine:
         self._sms = new_sms(self.spec, self._gpu)
         self._last_sm = self.spec.sms - 1
         self._cycle = 0
+        self._counts = _snapshot(self._sms, self._memory, 0)
 
     @property
     def cycle(self) -> int:
@@ -103,7 +104,7 @@ class Machine:
     ) -> KernelResult:
         store = ChunkStore(program, self.spec, int(self._gpu["register_banks"]))
         launch = self._start(program, occupancy)
-        before = _snapshot(self._sms, self._memory)
+        before = self._counts
         stopped = np.zeros(self.spec.sms, np.int64)
         budget = 16
         while True:
@@ -130,7 +131,7 @@ class Machine:
         self._last_sm = int(launch["last_sm"])
         cycles = int(launch["end"]) + 1
         self._cycle += cycles
-        after = _snapshot(self._sms, self._memory)
+        self._counts = after = _snapshot(self._sms, self._memory, self._cycle)
         return collect(program, self.spec, occupancy, cycles, before, after)
 
     def _start(self, program: Program, occupancy: Occupancy) -> np.void:
@@ -184,13 +185,16 @@ def _who_waits(sms: NDArray[np.void]) -> str:
     return "no warp can issue and nothing is under way"
 
 
-def _snapshot(sms: NDArray[np.void], memory: Memory) -> Counts:
+def _snapshot(sms: NDArray[np.void], memory: Memory, cycle: int) -> Counts:
+    """All counters as they were when ``cycle`` began; the memory side has run on."""
+    later = memory.channels["recent_cycle"] >= max(cycle, 1)
+    ahead = np.where(later[:, :, None], memory.channels["recent"], 0).sum(axis=1)
     return Counts(
         sm=sms["counter"].copy(),
         stall=sms["stall"].sum(axis=0),
         busy=sms["busy"].sum(axis=0),
         slice=memory.slices["counter"].copy(),
-        channel=memory.channels["counter"].copy(),
+        channel=memory.channels["counter"] - ahead,
     )
 
 
@@ -199,7 +203,6 @@ def new_sms(spec: GpuSpec, gpu: np.void) -> NDArray[np.void]:
     sms = np.zeros(spec.sms, SM_STATE)
     subcores = int(gpu["subcores"])
     sms["index"] = np.arange(spec.sms)
-    sms["register_banks"] = gpu["register_banks"]
     sms["warp_subcore"] = np.arange(MAX_WARPS) % subcores
     sms["warp_phase"] = np.arange(MAX_WARPS) % int(gpu["register_banks"])
     # The first warp a scheduler looks at is its first one: the search starts after the last.

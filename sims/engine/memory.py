@@ -12,6 +12,8 @@ from sims.engine.packets import PACKET, PACKETS_PER_CHANNEL, PACKETS_PER_SM, POR
 from sims.engine.parameters import MAX_DRAM_BANKS, MAX_DRAM_GROUPS, MAX_L2_MSHRS
 from sims.gpus.spec import GpuSpec
 
+RECENT_CYCLES = 1024
+"""Cycles whose share of a channel's counters is kept: the memory side runs ahead, and a kernel ends in one of them."""
 FULL_RING = 1024
 """Cycles for which a slice's full input queue is remembered; longer than the memory side runs ahead of the SMs."""
 
@@ -60,7 +62,9 @@ CHANNEL = np.dtype(
     [
         ("work", "i4"),  # requests between leaving a slice's queue and returning to it
         ("queued", "i4"),  # of them in the scheduler's bank queues
-        ("assigned", "i4"),  # banks with a request being served
+        ("busy_banks", "u8"),  # banks with a request being served
+        ("waiting_banks", "u8"),  # banks with requests in their queue
+        ("command_from", "i8"),  # no command is possible before this tick
         ("priority", "i4"),
         ("credits", "i4"),
         ("last_slice", "i4"),
@@ -90,6 +94,9 @@ CHANNEL = np.dtype(
         ("cycle_from", "i8", (MAX_DRAM_BANKS,)),
         ("bank", QUEUE, (MAX_DRAM_BANKS,)),
         ("counter", "i8", (CHANNEL_COUNTERS,)),
+        ("cycle", "i8"),  # core cycle of the tick that runs
+        ("recent_cycle", "i8", (RECENT_CYCLES,)),
+        ("recent", "i2", (RECENT_CYCLES, CHANNEL_COUNTERS)),
     ],
     align=True,
 )
@@ -105,6 +112,7 @@ CROSSBAR = np.dtype(
         ("inputs", "i8"),
         ("outputs", "i8"),
         ("waiting", "i8"),  # inputs with a head, wanted now or in the calendar
+        ("ran_dry", "i8"),  # a tight buffer holds too little to do without what its SM sends next
         ("backlog_count", "i8"),  # outputs with packets in their buffer
         ("wanted", "u8", (MAX_WORDS,)),
         ("backlog", "u8", (MAX_WORDS,)),
@@ -173,7 +181,6 @@ def new_memory(spec: GpuSpec) -> Memory:
     memory.slices["last_full"] = -1
     memory.slices["evicted"] = -1
     memory.slices["mshr"]["head"] = np.arange(1, MAX_L2_MSHRS + 1)
-    memory.channels["serving"] = -1
     # Slices are tried from the one after the last served; slice 0 comes first.
     memory.channels["last_slice"] = spec.l2_slices_per_channel - 1
     return memory

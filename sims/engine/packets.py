@@ -40,10 +40,21 @@ PACKET = np.dtype(
     align=True,
 )
 
+DEPARTURES = 1024
+"""Cycles for which departures of a tight buffer are kept; longer than a quantum."""
+
 QUEUE = np.dtype([("head", "i4"), ("tail", "i4"), ("count", "i4")])
 
-PORT = np.dtype([("requests", QUEUE), ("replies", QUEUE), ("free", "i4"), ("free_count", "i4")], align=True)
-"""An SM's side of the crossbars: its request input buffer, the replies that wait for it, its packet pool."""
+PORT = np.dtype(
+    [("requests", QUEUE), ("replies", QUEUE), ("free", "i4"), ("free_count", "i4"), ("tight", "i4"),
+     ("ahead", "i4"), ("ahead_cycle", "i8"), ("departures", "i2", (DEPARTURES,))],
+    align=True,
+)  # fmt: skip
+"""An SM's side of the crossbars: its request input buffer, the replies that wait for it, its packet pool.
+
+A ``tight`` buffer might fill within the quantum: the crossbar then runs first, and ``departures`` says how many packets left in
+each cycle after the one the SM has reached (``ahead`` in all), so that the SM sees the buffer as it was.
+"""
 
 
 @compiled
@@ -81,3 +92,28 @@ def give_back(packets: Table, pool: Record, packet: int) -> None:
     packets[packet].next = pool.free
     pool.free = packet
     pool.free_count += 1
+
+
+@compiled
+def has_room(gpu: Record, port: Record) -> bool:
+    """Whether the SM's request buffer takes a packet; those that leave later than the SM's cycle still count."""
+    return port.requests.count + port.ahead < gpu.icnt_buffer
+
+
+@compiled
+def pass_departures(port: Record, cycle: int) -> None:
+    """The SM has reached ``cycle``: what left up to then no longer fills its buffer."""
+    while port.ahead > 0 and port.ahead_cycle <= cycle:
+        slot = port.ahead_cycle & (DEPARTURES - 1)
+        port.ahead -= port.departures[slot]
+        port.departures[slot] = 0
+        port.ahead_cycle += 1
+
+
+@compiled
+def note_departure(port: Record, cycle: int) -> None:
+    """A packet of a tight buffer left in ``cycle``, which the SM has not reached yet."""
+    if port.ahead == 0:
+        port.ahead_cycle = cycle
+    port.ahead += 1
+    port.departures[cycle & (DEPARTURES - 1)] += 1

@@ -24,6 +24,7 @@ MAX_L1_LATENCY = 256
 MAX_L1_MSHRS = 1024
 MAX_SHARED_LATENCY = 256
 MAX_L2_MSHRS = 1024
+MAX_ROP_LATENCY = 700
 MAX_DRAM_BANKS = 64
 MAX_DRAM_GROUPS = 16
 
@@ -83,10 +84,12 @@ def _check(spec: GpuSpec, subcores: int, lines: int) -> None:
         ("schedulers_per_sm", subcores, MAX_SUBCORES),
         ("l1_banks", spec.l1_banks, MAX_L1_BANKS),
         ("lines of the L1 (sets x ways after the carve-out)", lines, MAX_L1_LINES),
+        ("l1_sets", spec.l1_sets, 64),
         ("l1_latency_cycles", spec.l1_latency_cycles, MAX_L1_LATENCY),
         ("l1_mshr_entries", spec.l1_mshr_entries, MAX_L1_MSHRS),
         ("shared_memory_latency_cycles", spec.shared_memory_latency_cycles, MAX_SHARED_LATENCY),
         ("l2_mshr_entries", spec.l2_mshr_entries, MAX_L2_MSHRS),
+        ("l2_rop_latency_cycles", spec.l2_rop_latency_cycles, MAX_ROP_LATENCY),
         ("dram_banks", spec.dram_banks, MAX_DRAM_BANKS),
         ("dram_bank_groups", spec.dram_bank_groups, MAX_DRAM_GROUPS),
         ("register banks of a scheduler", spec.register_banks_per_sm // subcores, MAX_BANKS),
@@ -94,8 +97,12 @@ def _check(spec: GpuSpec, subcores: int, lines: int) -> None:
     for name, value, limit in limits:
         if not 1 <= value <= limit:
             raise ConfigurationError(f"{spec.id}: {name} is {value}; the built-in simulator takes 1 to {limit}")
-    for name, value in (("l1_sets", spec.l1_sets), ("l2_sets", spec.l2_sets), ("l1_banks", spec.l1_banks),
-                        ("l2_slices_per_channel", spec.l2_slices_per_channel)):
+    for name, value in (
+        ("l1_sets", spec.l1_sets),
+        ("l2_sets", spec.l2_sets),
+        ("l1_banks", spec.l1_banks),
+        ("l2_slices_per_channel", spec.l2_slices_per_channel),
+    ):
         if value & (value - 1):
             raise ConfigurationError(f"{spec.id}: {name} is {value}; it must be a power of two")
 
@@ -117,6 +124,10 @@ def unsupported_features(spec: GpuSpec) -> list[str]:
         notes.append(f"partition indexing {spec.partition_indexing}: plain address bits are used")
     if spec.l2_sets not in (16, 32, 64):
         notes.append(f"an IPOLY set index for {spec.l2_sets} L2 sets: the sets are indexed by an XOR of address bits")
+    if "gmma" in spec.units or spec.binary_version >= 90:
+        notes.append(
+            "mbarriers and waits for warpgroup matrix operations: their instructions take their unit's time but never wait"
+        )
     return notes
 
 
@@ -159,7 +170,7 @@ def _fill_memory(record: np.void, spec: GpuSpec) -> None:
         record[name] = getattr(spec, name)
     record["l2_mshrs"] = spec.l2_mshr_entries
     record["l2_merges"] = spec.l2_mshr_merges
-    record["rop_latency"] = spec.l2_rop_latency_cycles
+    record["rop_latency"] = max(2, spec.l2_rop_latency_cycles)
     record["icnt_buffer"] = spec.icnt_buffer_packets
 
 

@@ -5,9 +5,9 @@
     memory channels    up to  T + q + 1 + rop_latency       each alone
     reply crossbar     the same cycles
 
-With q <= rop_latency nothing sent in a quantum can be answered in it, so the cut adds no error. Buffers that can push back
-(an SM's request buffer, a slice's reply buffer) shorten the quantum when they might fill inside it, down to one cycle, in which
-their state is exact.
+With q < rop_latency nothing sent in a quantum can be answered in it, so the cut adds no error. Where an SM's request buffer
+might fill in the quantum, the order is turned: for as long as its buffer holds packets the crossbar needs no newer ones, so
+the crossbar runs first and the SM learns when its packets left. Exact, and a saturated GPU still runs in long stretches.
 """
 
 import numpy as np
@@ -25,15 +25,23 @@ MAX_QUANTUM = 256
 
 @compiled
 def quantum_length(gpu: Record, memory: Memory) -> int:
-    """The longest quantum in which no buffer that pushes back can fill unseen."""
-    length = min(gpu.rop_latency, MAX_QUANTUM)
-    for port in range(gpu.sms):
-        # An SM sends at most two packets a cycle: one from its miss queue, one bypassing.
-        free = min(gpu.icnt_buffer - memory.ports[port].requests.count, memory.ports[port].free_count)
-        length = min(length, free >> 1)
+    """The longest quantum in which no slice's reply buffer can fill unseen and no request buffer both fill and run dry."""
+    # One less than the delay: the request crossbar, a cycle ahead, asks whether a slice's input is full one cycle later.
+    length = min(min(gpu.rop_latency - 1, MAX_QUANTUM), (gpu.icnt_buffer - gpu.slices) >> 1)
     for d in range(gpu.slices):
         length = min(length, gpu.icnt_buffer - memory.slices[d].leaving.count)
     return max(length, 1)
+
+
+@compiled
+def mark_tight(gpu: Record, memory: Memory, length: int) -> int:
+    """Mark the SMs whose request buffer might fill in the quantum: an SM sends at most two packets a cycle."""
+    tight = 0
+    for index in range(gpu.sms):
+        port = memory.ports[index]
+        port.tight = gpu.icnt_buffer - port.requests.count < 2 * length
+        tight += port.tight
+    return tight
 
 
 @compiled
@@ -43,24 +51,28 @@ def has_work(sm_state: Record, port: Record, limit: int) -> bool:
 
 
 @compiled
-def run_sms(
-    gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, first: int, last: int
-) -> None:
-    """SMs ``first`` .. ``last - 1`` up to the quantum's limit."""
-    cta_waits = launch.next_cta < launch.ctas
-    for index in range(first, last):
-        if has_work(sms[index], memory.ports[index], launch.limit):
-            stopped[index] = sm.run(
-                gpu, trace, memory.packets, memory.ports[index], sms[index], launch, launch.limit, cta_waits
-            )
+def run_sm(gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, index: int) -> None:
+    """One SM up to the quantum's end, or as far as the crossbar has been run if its buffer is tight."""
+    limit = launch.horizon if memory.ports[index].tight else launch.limit
+    if has_work(sms[index], memory.ports[index], limit):
+        cta_waits = launch.next_cta < launch.ctas
+        stopped[index] = sm.run(gpu, trace, memory.packets, memory.ports[index], sms[index], launch, limit, cta_waits)
+
+
+@compiled
+def run_sms(gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, tight: bool) -> None:
+    """All SMs whose buffers are tight, or all others."""
+    for index in range(gpu.sms):
+        if (memory.ports[index].tight > 0) == tight and stopped[index] < 0:
+            run_sm(gpu, trace, memory, sms, launch, stopped, index)
 
 
 @compiled
 def hand_out(gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table) -> int:
-    """Give waiting CTAs to the SMs that stopped for one, in order of time, and let those run on."""
+    """Give waiting CTAs to the SMs that stopped for one before the horizon, in order of time, and let those run on."""
     while True:
         index = ctas.next_stop(sms, stopped, launch.last_sm + 1)
-        if index < 0:
+        if index < 0 or stopped[index] >= launch.horizon:
             return RUNNING
         if launch.next_cta < launch.ctas:
             if launch.next_cta >= launch.loaded:
@@ -68,25 +80,66 @@ def hand_out(gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Reco
             ctas.start_cta(trace, sms[index], launch, launch.next_cta, stopped[index])
             launch.next_cta += 1
             launch.last_sm = index
-        cta_waits = launch.next_cta < launch.ctas
         stopped[index] = -1
-        if has_work(sms[index], memory.ports[index], launch.limit):
-            stopped[index] = sm.run(
-                gpu, trace, memory.packets, memory.ports[index], sms[index], launch, launch.limit, cta_waits
-            )
+        run_sm(gpu, trace, memory, sms, launch, stopped, index)
 
 
 @compiled
-def run_memory(gpu: Record, memory: Memory, networks: Networks, cycle: int, cycles: int) -> None:
-    """Requests sent before ``cycle + cycles`` cross over; slices, DRAM and replies follow up to the end of their delay."""
-    requests, replies, time = networks.requests[0], networks.replies[0], networks.clock[0]
-    crossbar.collect_requests(requests, memory.packets, memory.ports, cycle + 1)
-    for now in range(cycle + 1, cycle + cycles + 1):
-        if requests.waiting + requests.backlog_count == 0:
+def extend_horizon(
+    gpu: Record, trace: Trace, memory: Memory, networks: Networks, sms: Table, launch: Record, stopped: Table
+) -> None:
+    """Run the request crossbar as far as all that can pass is known, then the SMs with tight buffers up to there.
+
+    Known are packets of SMs that have run on, up to where one stopped for a CTA, and of tight buffers until one runs dry.
+    """
+    loosen(gpu, trace, memory, sms, launch, stopped)
+    if launch.tight == 0:
+        launch.horizon = launch.limit
+        return
+    known = launch.limit
+    for index in range(gpu.sms):
+        if stopped[index] >= 0:
+            known = min(known, stopped[index] + 1)
+    net = networks.requests[0]
+    net.ran_dry = 0
+    while launch.horizon < known and not net.ran_dry:
+        behind = launch.horizon - launch.crossed
+        cross_requests(gpu, memory, networks, launch.start + launch.crossed + 1, behind)
+        launch.crossed = launch.horizon
+        launch.horizon += 1
+    run_sms(gpu, trace, memory, sms, launch, stopped, True)
+
+
+@compiled
+def loosen(gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table) -> None:
+    """SMs whose buffer can no longer fill in the rest of the quantum (one that ran dry cannot) run on to its end."""
+    for index in range(gpu.sms):
+        port = memory.ports[index]
+        if port.tight and gpu.icnt_buffer - port.requests.count >= 2 * (launch.limit - launch.horizon):
+            port.tight = 0
+            launch.tight -= 1
+            if stopped[index] < 0:
+                run_sm(gpu, trace, memory, sms, launch, stopped, index)
+
+
+@compiled
+def cross_requests(gpu: Record, memory: Memory, networks: Networks, first: int, cycles: int) -> None:
+    """The request crossbar in global cycles ``first`` .. ``first + cycles - 1``."""
+    net = networks.requests[0]
+    crossbar.collect_requests(net, memory.packets, memory.ports, first)
+    for now in range(first, first + cycles):
+        if net.waiting + net.backlog_count == 0:
             break
-        crossbar.transfer_requests(gpu, requests, memory, now)
+        crossbar.transfer_requests(gpu, net, memory, now)
+
+
+@compiled
+def run_memory(gpu: Record, memory: Memory, networks: Networks, crossed: int, end: int) -> None:
+    """Requests sent before ``end`` cross over (up to ``crossed`` they have); memory follows up to the end of their delay."""
+    replies, time = networks.replies[0], networks.clock[0]
+    cross_requests(gpu, memory, networks, crossed + 1, end - crossed)
     first = time.cycle
-    ahead = cycle + cycles + 1 + gpu.rop_latency - first
+    ahead = end + 1 + gpu.rop_latency - first
     clock.schedule_ticks(time, memory.schedule, ahead)
     for c in range(gpu.channels):
         channel.run(gpu, memory, c, first, ahead)
@@ -119,7 +172,7 @@ def idle(gpu: Record, memory: Memory, networks: Networks, cycle: int, cycles: in
             ahead = cycle + done + step + 1 + gpu.rop_latency - networks.clock[0].cycle
             clock.schedule_ticks(networks.clock[0], memory.schedule, ahead)
         else:
-            run_memory(gpu, memory, networks, cycle + done, step)
+            run_memory(gpu, memory, networks, cycle + done, cycle + done + step)
         done += step
 
 
@@ -158,8 +211,8 @@ def _finish_quantum(gpu: Record, memory: Memory, networks: Networks, sms: Table,
             launch.end = max(launch.end, sms[index].last_end)
         # The next kernel's clock starts here, so the memory side must not run further ahead of it.
         cycles = launch.end + 1 - launch.cycle
-    run_memory(gpu, memory, networks, launch.start + launch.cycle, cycles)
     launch.cycle += cycles
+    run_memory(gpu, memory, networks, launch.start + launch.crossed, launch.start + launch.cycle)
     if ended:
         return ENDED
     upcoming = _next_sm_event(sms, memory, launch)
@@ -181,15 +234,29 @@ def _ports_hold_requests(memory: Memory) -> bool:
 
 @compiled
 def advance(
-    gpu: Record, trace: Trace, memory: Memory, networks: Networks, sms: Table, launch: Record, stopped: Table, budget: int
+    gpu: Record,
+    trace: Trace,
+    memory: Memory,
+    networks: Networks,
+    sms: Table,
+    launch: Record,
+    stopped: Table,
+    budget: int,
 ) -> int:
     """Run up to ``budget`` quanta; returns why it stopped (RUNNING: the budget is used up)."""
     for _ in range(budget):
         if launch.phase == PHASE_RUN:
-            launch.limit = launch.cycle + quantum_length(gpu, memory)
-            run_sms(gpu, trace, memory, sms, launch, stopped, 0, gpu.sms)
+            length = quantum_length(gpu, memory)
+            launch.limit = launch.cycle + length
+            launch.tight = mark_tight(gpu, memory, length)
+            launch.horizon = launch.cycle if launch.tight else launch.limit
+            launch.crossed = launch.cycle
+            run_sms(gpu, trace, memory, sms, launch, stopped, False)
             launch.phase = PHASE_HAND_OUT
         status = hand_out(gpu, trace, memory, sms, launch, stopped)
+        while status == RUNNING and launch.horizon < launch.limit:
+            extend_horizon(gpu, trace, memory, networks, sms, launch, stopped)
+            status = hand_out(gpu, trace, memory, sms, launch, stopped)
         if status != RUNNING:
             return status
         launch.phase = PHASE_RUN
@@ -197,4 +264,3 @@ def advance(
         if status != RUNNING:
             return status
     return RUNNING
-

@@ -96,12 +96,13 @@ def _named(
     cycles: int,
 ) -> dict[str, float]:
     reads, writes = int(sm[counters.PACKETS_READ]), int(sm[counters.PACKETS_WRITTEN])
+    instructions = int(sm[counters.WARP_INSTRUCTIONS] + sm[counters.COUNTED_TWICE] - sm[counters.NEVER_COUNTED])
     activates = int(channel[counters.ACTIVATES])
     columns = int(channel[counters.DRAM_READS] + channel[counters.DRAM_WRITES])
     values: dict[str, float] = {
         "gpu_sim_cycle": cycles + spec.launch_latency_cycles,
-        "gpgpu_n_tot_w_icount": int(sm[counters.WARP_INSTRUCTIONS]),
-        "gpgpu_n_tot_thrd_icount": 32 * int(sm[counters.WARP_INSTRUCTIONS]),
+        "gpgpu_n_tot_w_icount": instructions,
+        "gpgpu_n_tot_thrd_icount": 32 * instructions,
         "gpu_tot_issued_cta": program.shape.ctas,
         "gpgpu_n_shmem_bkconflict": int(sm[counters.SHARED_CONFLICTS]),
         "gpgpu_n_l1cache_bkconflict": int(sm[counters.L1_BANK_CONFLICTS]),
@@ -109,8 +110,8 @@ def _named(
         "gpgpu_n_mem_write_global": writes,
         "gpgpu_n_mem_read_local": int(sm[counters.LOCAL_PACKETS_READ]),
         "gpgpu_n_mem_write_local": int(sm[counters.LOCAL_PACKETS_WRITTEN]),
-        "total dram reads": int(channel[counters.DRAM_READS]),
-        "total dram writes": int(channel[counters.DRAM_WRITES]),
+        "total dram reads": int(channel[counters.ATOMS_READ]),
+        "total dram writes": int(channel[counters.ATOMS_WRITTEN]),
         "n_rd": int(channel[counters.DRAM_READS]),
         "n_wr_bk": int(channel[counters.DRAM_WRITES]),
         "n_act": activates,

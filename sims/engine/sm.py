@@ -38,9 +38,7 @@ def run(
 
 
 @compiled
-def _cycle(
-    gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int
-) -> None:
+def _cycle(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int) -> None:
     """One cycle, in the simulator's order: units, load/store unit, collector, issue, fetch."""
     sm.progress = 0
     sm.last_visit = now

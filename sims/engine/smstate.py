@@ -43,6 +43,7 @@ OPERATION = np.dtype(
 
 LOAD_SLOT = np.dtype(
     [
+        ("bank", "u8"),  # the destination's register bank
         ("remaining", "i4"),  # accesses that have not come back
         ("group", "i4"),  # asynchronous copy group (LDGSTS)
         ("epoch", "i4"),  # the warp slot's occupant when it was issued
@@ -71,13 +72,17 @@ LINE = np.dtype(
     align=True,
 )
 
-L1_MSHR = np.dtype([("sector", "i8"), ("head", "i4"), ("tail", "i4"), ("count", "i4"), ("orphan", "u1")], align=True)
+L1_MSHR = np.dtype(
+    [("sector", "i8"), ("head", "i4"), ("tail", "i4"), ("count", "i4"), ("orphan", "u1"), ("level", "u1")], align=True
+)
 WAITER = np.dtype([("load", "i4"), ("next", "i4")])
-BANK_ENTRY = np.dtype([("address", "i8"), ("time", "i4"), ("reference", "i4"), ("byte_mask", "u4"), ("flags", "u1")], align=True)
+BANK_ENTRY = np.dtype(
+    [("address", "i8"), ("time", "i4"), ("reference", "i4"), ("byte_mask", "u4"), ("flags", "u1")], align=True
+)
 
 _FIELDS = [
     # time and CTAs
-    ("index", "i4"), ("register_banks", "i4"), ("time", "i8"), ("last_visit", "i8"), ("resident", "i4"), ("launch_pending", "i4"), ("active_since", "i8"),
+    ("index", "i4"), ("time", "i8"), ("last_visit", "i8"), ("resident", "i4"), ("launch_pending", "i4"), ("active_since", "i8"),
     ("epoch", "i4"), ("error", "i4"), ("error_warp", "i4"), ("error_cta", "i4"), ("progress", "u1"),
     ("cta_used", "u8"),
     ("cta_live", "i4", (CTA_SLOTS,)), ("cta_launch", "i4", (CTA_SLOTS,)), ("cta_left", "i4", (CTA_SLOTS,)),

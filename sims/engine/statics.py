@@ -15,7 +15,6 @@ from sims.engine.program import (
     KIND_EXIT,
     KIND_MEMBAR,
     MAX_SOURCES,
-    SPACE_SHARED,
     UNIT_BRANCH,
     UNIT_DP,
     UNIT_GMMA,
@@ -106,8 +105,3 @@ def unit_timing(spec: GpuSpec, unit: int) -> UnitTiming:
     if timing is None:
         raise ConfigurationError(f"{spec.id}: no latency is given for the {name} unit (`units.{name}`)")
     return timing
-
-
-def occupies_shared_memory(static: np.void) -> bool:
-    """Whether the instruction goes through the shared-memory pipe."""
-    return bool(static["space"] == SPACE_SHARED)
