@@ -38,7 +38,7 @@ class Site:
         return self.web.url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     env = {"CASCADE_REPLAY_LOG": str(SAMPLE_LOG), "CASCADE_HEARTBEAT_S": "1", "CASCADE_WORKSPACE": "acme-lab"}
     with ExitStack() as stack:
@@ -50,7 +50,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield Site(cascade, web, flow.wait_for_end(web.http, run["id"]))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def quiet_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     """An installation without a worker: runs stay queued, so hundreds of them cost nothing."""
     with Cascade(tmp_path_factory.mktemp("quiet"), {"CASCADE_REPLAY_LOG": str(SAMPLE_LOG)}) as cascade:
@@ -59,7 +59,7 @@ def quiet_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
         yield web
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed")

@@ -20,7 +20,7 @@ def test_axe_finds_nothing_serious_on_any_page(watched: Watched, site: Site, sch
             if violation["impact"] in SERIOUS:
                 targets = [node["html"][:200] for node in violation["nodes"][:3]]
                 findings.append(f"{path}: {violation['id']}: {violation['help']} {targets}")
-    assert findings == []
+    assert findings == [], "\n".join(findings)
 
 
 @pytest.mark.parametrize("width", [400, 2560])

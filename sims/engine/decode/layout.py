@@ -100,3 +100,5 @@ SECTOR_ROOM = 32 * 64 + 8
 MAX_TMA_SECTORS = 1 << 16
 LOCAL_WINDOW_MASK = 0xFFFFFF
 """A local or shared window is 16 MiB: addresses are offsets in its low 24 bits."""
+LOCAL_ADDRESS_MASK = (1 << 56) - 1
+"""Accel-Sim takes a local access's whole address as the offset, so only what no GPU has is cut off."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sims.engine.decode.layout import Number
+from sims.engine.decode.layout import LOCAL_ADDRESS_MASK, Number
 from sims.engine.jit import compiled
 
 SCRATCH_SECTORS = 32 * 64
@@ -111,7 +111,7 @@ def local_sectors(scratch: Any, lanes: Number, width: Number) -> Number:
     words = max(1, width >> 2)
     for i in range(lanes):
         lane = scratch.lane[i]
-        word = scratch.address[i] >> np.uint64(2)
+        word = (scratch.address[i] & np.uint64(LOCAL_ADDRESS_MASK)) >> np.uint64(2)
         mask = np.uint64(15) << np.uint64((lane & 7) * 4)
         for chunk in range(words):
             key = ((word + np.uint64(chunk)) << np.uint64(7)) | np.uint64((lane >> 3) << 5)
@@ -157,7 +157,7 @@ def conflict_degree(scratch: Any, lanes: Number) -> Number:
     seen_banks = np.uint32(0)
     conflict = False
     for i in range(lanes):
-        word = scratch.address[i] >> np.uint64(2)
+        word = (scratch.address[i] & np.uint64(LOCAL_ADDRESS_MASK)) >> np.uint64(2)
         bank = np.int64(word & np.uint64(31))
         bit = np.uint32(1) << np.uint32(bank)
         if not seen_banks & bit:
@@ -172,7 +172,7 @@ def conflict_degree(scratch: Any, lanes: Number) -> Number:
         scratch.bank_count[cleared] = 0
     degree: Number = 1
     for i in range(lanes):
-        word = scratch.address[i] >> np.uint64(2)
+        word = (scratch.address[i] & np.uint64(LOCAL_ADDRESS_MASK)) >> np.uint64(2)
         bank = np.int64(word & np.uint64(31))
         count = scratch.bank_count[bank]
         seen = False

@@ -101,7 +101,7 @@ def local_sectors(addresses: list[int], lanes: list[int], width: int) -> Sectors
     masks: dict[int, int] = {}
     for address, lane in zip(addresses, lanes, strict=True):
         for chunk in range(max(1, width // 4)):
-            word = address // 4 + chunk
+            word = address % (1 << 56) // 4 + chunk
             for byte in range(4 * lane, 4 * lane + 4):
                 sector = word * 128 + byte // 32 * 32
                 masks[sector] = masks.get(sector, 0) | 1 << byte % 32
