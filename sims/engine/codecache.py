@@ -2,20 +2,28 @@
 
 Numba's own cache looks at one source file at a time: after a change in one module, callers in others keep the old
 inlined code. So the folder's name holds a hash of all sources of compiled code, and a stale folder is never looked at
-again. A folder that cannot be written is replaced by a temporary one; damaged files in it are deleted
-(:func:`discard`) and compiled again.
+again. A folder that cannot be written is replaced by a temporary one; one with a damaged file is emptied
+(:func:`heal`) and filled again.
 """
 
+import fcntl
 import hashlib
+import json
 import os
 import re
 import shutil
 import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import numba
 
 ENGINE = Path(__file__).resolve().parent
+SEAL = "sealed.json"
+WAIT_S = 0.2
 
 
 def source_hash() -> str:
@@ -68,13 +76,79 @@ def prepare() -> Path:
         folder = Path(tempfile.gettempdir()) / f"cascade-code-{os.getuid()}" / source_hash()
         if not _is_writable(folder):
             folder = Path(tempfile.mkdtemp(prefix="cascade-code-"))
+    heal(folder)
     numba.config.CACHE_DIR = str(folder)
     return folder
 
 
-def discard() -> None:
-    """Delete this version's folder (after an error that a damaged file explains); the next call compiles again."""
+def heal(folder: Path) -> bool:
+    """Empty a folder that holds a damaged file; whether it did.
+
+    Every file of Numba's is a pickle, whose last byte is a full stop: a cut one has lost it. What was sealed is held
+    against its seal, which finds a flipped bit too.
+    """
+    seal = _read_seal(folder)
+    for path in _files(folder):
+        data = path.read_bytes()
+        if not data.endswith(b".") or seal.get(_name(folder, path), _digest(data)) != _digest(data):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            return True
+    return False
+
+
+def is_sealed(folder: Path) -> bool:
+    """Whether everything was compiled here once: then nobody has to wait for anybody."""
+    return bool(_read_seal(folder))
+
+
+def seal(folder: Path) -> None:
+    """Note what lies in the folder, after a kernel has run through: what is compiled now is all there is to compile."""
+    digests = {_name(folder, path): _digest(path.read_bytes()) for path in _files(folder)}
+    draft = folder / f".{SEAL}.{os.getpid()}"
+    draft.write_text(json.dumps(digests))
+    draft.replace(folder / SEAL)
+
+
+@contextmanager
+def compiling(should_stop: Callable[[], bool]) -> Iterator[None]:
+    """Around the first kernel: where nothing is compiled yet, one process compiles and the others wait for its result.
+
+    Two that start together would else both spend a minute on the same. The lock goes with its holder, however that ends.
+    """
     folder = Path(str(numba.config.CACHE_DIR))
-    if folder.is_dir() and folder.name == source_hash():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True, exist_ok=True)
+    if is_sealed(folder):
+        yield
+        return
+    with (folder / ".lock").open("w") as lock:
+        while not _taken(lock) and not should_stop():
+            time.sleep(WAIT_S)
+        yield
+        seal(folder)
+
+
+def _taken(lock: TextIO) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.suffix in (".nbi", ".nbc")]
+
+
+def _name(folder: Path, path: Path) -> str:
+    return path.relative_to(folder).as_posix()
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _read_seal(folder: Path) -> dict[str, str]:
+    try:
+        return dict(json.loads((folder / SEAL).read_text()))
+    except (OSError, ValueError):
+        return {}

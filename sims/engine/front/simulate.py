@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from sims.engine import codecache
 from sims.engine.decode import open_program
 from sims.engine.errors import Cancelled, EngineError
 from sims.engine.front.options import Options
@@ -166,12 +167,13 @@ class Simulation:
         if self.options.l2 == "warm":
             with open_program(launch.file) as first:
                 machine.run(first, should_stop=self.should_stop)
-        result = machine.run(
-            program,
-            on_progress=lambda progress: self._meter.running(launch, name, progress),
-            should_stop=self.should_stop,
-            on_ctas_needed=on_ctas_needed,
-        )
+        with codecache.compiling(self.should_stop):
+            result = machine.run(
+                program,
+                on_progress=lambda progress: self._meter.running(launch, name, progress),
+                should_stop=self.should_stop,
+                on_ctas_needed=on_ctas_needed,
+            )
         self._meter.ended(launch, name, int(result.counters["gpgpu_n_tot_w_icount"]))
         return result
 
