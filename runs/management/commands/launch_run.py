@@ -4,9 +4,10 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.core.serializers.json import DjangoJSONEncoder
 
+from cascade_site.commands import DatabaseCommand
 from runs import watching
 from runs.launch import LaunchError, LaunchRequest, TraceNotReadyError, launch
 from runs.models import Run, RunStatus
@@ -17,7 +18,7 @@ from sims.simulators.registry import AUTO, NAMES
 from traces.models import Trace
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Launches a run of a trace on one or more GPU configs."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
