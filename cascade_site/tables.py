@@ -38,7 +38,7 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        return self.kind not in ("text", "name", "state", "when", "config", "link")
+        return self.kind not in ("text", "words", "name", "state", "when", "config", "link")
 
 
 @dataclass(frozen=True, slots=True)

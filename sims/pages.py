@@ -28,7 +28,7 @@ KERNEL_COLUMNS = [
     Column("l1_hit_rate", "L1 hits", "percent"),
     Column("l2_hit_rate", "L2 hits", "percent"),
     Column("dram_bytes", "DRAM", "size"),
-    Column("limiter", "Limited by"),
+    Column("limiter", "Limited by", "words"),
     Column("source", "Source"),
 ]
 
