@@ -292,6 +292,7 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "cascade_site.errors.exception_handler",
     "DATETIME_FORMAT": "%Y-%m-%dT%H:%M:%S.%fZ",
     "STRICT_JSON": True,
+    "URL_FORMAT_OVERRIDE": None,
     "UNAUTHENTICATED_USER": None,
 }
 

@@ -1,8 +1,10 @@
 """The routes of runs: launching them, following them, and what they found."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -14,6 +16,7 @@ from cascade_site.errors import Conflict, Unprocessable, no_such
 from cascade_site.streaming import streamed
 from runs import bodies, reading
 from runs.comparison import REAL, UnknownBaselineError
+from runs.comparison_export import to_csv, to_parquet
 from runs.launch import KeyTakenError, LaunchError, LaunchRequest, TraceNotReadyError, launch, launch_once, run_of_key
 from runs.models import Run
 from runs.serializers import (
@@ -40,6 +43,19 @@ def find_run(run_id: str) -> Run:
     if run is None:
         raise no_such("run", run_id)
     return run
+
+
+TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], bytes]]] = {
+    "csv": ("text/csv", lambda body: b"".join(to_csv(body))),
+    "parquet": ("application/vnd.apache.parquet", to_parquet),
+}
+"""The comparison as a file for spreadsheets and notebooks: its media type and what writes it."""
+
+
+def _table(body: dict[str, Any], form: str) -> HttpResponse:
+    media_type, write = TABLES[form]
+    headers = {"Content-Disposition": f'attachment; filename="{body["run_id"]}-comparison.{form}"'}
+    return HttpResponse(write(body), content_type=media_type, headers=headers)
 
 
 class RunViewSet(ApiViewSet):
@@ -89,15 +105,24 @@ class RunViewSet(ApiViewSet):
         parameters=[
             OpenApiParameter("baseline", str, description="`real`, or a GPU config of the run."),
             OpenApiParameter("launch_latency", str, enum=["0", "1"], description="`1` counts it as kernel time."),
+            OpenApiParameter("format", str, enum=["json", *TABLES], description="`csv` or `parquet`: a row per cell."),
         ],
-        responses=ComparisonSerializer,
+        responses={
+            (200, "application/json"): ComparisonSerializer,
+            **{(200, media_type): OpenApiTypes.BINARY for media_type, _ in TABLES.values()},
+        },
     )
     def comparison(self, request: Request, run_id: str) -> HttpResponseBase:
         latency = request.query_params.get("launch_latency", "0")
         if latency not in ("0", "1"):
             raise Unprocessable("Must be 0 or 1.", field="launch_latency")
         baseline = request.query_params.get("baseline", REAL)
+        form = request.query_params.get("format", "json")
+        if form not in ("json", *TABLES):
+            raise Unprocessable(f"Must be one of json, {', '.join(TABLES)}.", field="format")
         try:
+            if form != "json":
+                return _table(reading.comparison_of(find_run(run_id), baseline, latency == "1"), form)
             return bodies.answer(
                 request._request,
                 find_run(run_id),

@@ -264,3 +264,18 @@ def test_a_full_disk_costs_an_ended_run_nothing(
     (tmp_path / "file").touch()
     monkeypatch.setattr(bodies, "_folder", lambda: tmp_path / "file" / "below")
     assert json_of(api.get(f"/api/runs/{run.id}/kernels"))[0]["sim_id"] == sim.id
+
+
+@pytest.mark.parametrize(("form", "start"), [("csv", b"index,name,real_ns"), ("parquet", b"PAR1")])
+def test_a_comparison_comes_as_a_file_for_spreadsheets_and_notebooks(
+    api: Client, run: Run, form: str, start: bytes
+) -> None:
+    answer = api.get(f"/api/runs/{run.id}/comparison", {"format": form})
+    assert answer.status_code == 200
+    assert answer.content.startswith(start)
+    assert "attachment" in answer["Content-Disposition"]
+
+
+def test_a_comparison_in_an_unknown_form_is_refused(api: Client, run: Run) -> None:
+    answer = api.get(f"/api/runs/{run.id}/comparison", {"format": "xlsx"})
+    assert answer.status_code == 422
