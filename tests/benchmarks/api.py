@@ -85,10 +85,10 @@ def main() -> None:
     """Print p50, p95 and size of each route, and heartbeats taken per second."""
     with (
         tempfile.TemporaryDirectory(prefix="cascade-bench-") as folder,
-        Cascade(Path(folder), _environment()) as cascade,
+        Cascade(Path(folder), environment()) as cascade,
     ):
         web = cascade.start_web()
-        run_id = cascade.manage("shell", "-v0", "-c", "from tests.benchmarks.api import seed; seed()").split()[-1]
+        run_id = seeded(cascade)
         sims = web.http.get(f"/api/runs/{run_id}").json()["sims"]
         print(f"{'GET':42}{'first s':>8}{'p50 s':>8}{'p95 s':>8}{'MB':>8}")
         for route in ROUTES:
@@ -100,7 +100,12 @@ def main() -> None:
         )
 
 
-def _environment() -> dict[str, str]:
+def seeded(cascade: Cascade) -> str:
+    """Make the large run in an installation; its id."""
+    return cascade.manage("shell", "-v0", "-c", "from tests.benchmarks.api import seed; seed()").split()[-1]
+
+
+def environment() -> dict[str, str]:
     return {"CASCADE_REPLAY_LOG": __file__}  # never replayed: it only makes the simulator one that can be chosen
 
 
