@@ -1,5 +1,6 @@
 """One run's page: tabs, each its own address, all read from the same answers that the API gives."""
 
+import heapq
 import json
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ from django_eventstream.models import Event
 
 from cascade_site.charts.bars import BarInput, bar_chart
 from cascade_site.charts.line import line_chart
-from cascade_site.charts.scatter import Point, scatter_chart
+from cascade_site.charts.scatter import MOST_POINTS, Point, scatter_chart
 from cascade_site.charts.stack import stack_chart
 from cascade_site.colours import colour_of
 from cascade_site.formats import duration, ratio, signed_percent
@@ -22,7 +23,7 @@ from runs.answer import answer, is_captured_gpu
 from runs.comparison import REAL
 from runs.events import channel_of
 from runs.models import ENDED, Run
-from runs.reading import comparison_of, files_of, overview_json_of, step_timelines_of
+from runs.reading import comparison_json_of, files_of, overview_json_of, step_timelines_of
 from sims.limiters import PLACES, Spent
 from sims.models import Sim
 from sims.models.log import read_log
@@ -40,6 +41,7 @@ TABS = [
 ]
 LOG_TAIL_BYTES = 64 * 1024
 CONTRIBUTORS = 10
+FURTHEST_OFF = 20
 EVENTS_SHOWN = 500
 
 
@@ -145,7 +147,7 @@ def kernels(request: HttpRequest, run_id: str) -> HttpResponse:
     run = _run(run_id)
     baseline = request.GET.get("baseline", REAL)
     configs = [sim.gpu_config for sim in run.sims.all()]
-    comparison = comparison_of(run, baseline if baseline in configs else REAL)
+    comparison = _comparison(run, baseline if baseline in configs else REAL)
     by_name = request.GET.get("view") == "names"
     make: Callable[[HttpRequest, Run, dict[str, Any]], Table] = _name_table if by_name else _kernel_table
     table = make(request, run, comparison)
@@ -226,10 +228,18 @@ def _name_table(request: HttpRequest, run: Run, comparison: dict[str, Any]) -> T
     return Table(request, columns, rows, title=f"{run.id}-names")
 
 
+def _comparison(run: Run, baseline: str = REAL) -> dict[str, Any]:
+    """The body that the API gives, from the same kept file."""
+    body = bodies.whole(run, f"comparison {baseline} 0", lambda of: comparison_json_of(of, baseline, False))
+    return dict(json.loads(body))
+
+
 @page()
 def correlation(request: HttpRequest, run_id: str) -> HttpResponse:
     run = _run(run_id)
-    comparison = comparison_of(run)
+    comparison = _comparison(run)
+    # The still picture shows the longest kernels; only they are worth a title each.
+    longest = heapq.nlargest(MOST_POINTS, comparison["kernels"], key=lambda kernel: kernel["real_ns"] or 0.0)
     points = [
         Point(
             kernel["real_ns"],
@@ -239,23 +249,27 @@ def correlation(request: HttpRequest, run_id: str) -> HttpResponse:
             f"{duration(kernel['real_ns'])} real ({signed_percent(cell['error'])})",
             f"/runs/{run.id}/kernels?index={kernel['index']}#k{kernel['index']}",
         )
-        for kernel in comparison["kernels"]
+        for kernel in longest
         if kernel["real_ns"]
         for config, cell in kernel["configs"].items()
         if cell["simulated_ns"]
     ]
     excluded = sum(1 for kernel in comparison["kernels"] if not kernel["real_ns"])
-    worst = sorted(
+    worst = heapq.nlargest(
+        FURTHEST_OFF,
         (
             (abs(cell["error"]), kernel, config, cell)
             for kernel in comparison["kernels"]
             for config, cell in kernel["configs"].items()
             if cell["error"] is not None
         ),
-        key=lambda item: -item[0],
-    )[:20]
+        key=lambda item: item[0],
+    )
+    chart = scatter_chart(points)
+    every = sum(len(kernel["configs"]) for kernel in comparison["kernels"] if kernel["real_ns"])
     context = {
-        "chart": scatter_chart(points),
+        "chart": chart,
+        "left_out": every - len(chart.dots) if chart else 0,
         "summary": comparison["summary"],
         "excluded": excluded,
         "worst": [{"kernel": kernel, "config": config, "cell": cell} for _, kernel, config, cell in worst],

@@ -49,7 +49,10 @@ def drawing_times(web: Web, run_id: str) -> None:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory(prefix="cascade-bench-") as folder, Cascade(Path(folder), environment()) as cascade:
+    with (
+        tempfile.TemporaryDirectory(prefix="cascade-bench-") as folder,
+        Cascade(Path(folder), environment()) as cascade,
+    ):
         run_id = seeded(cascade)
         web = cascade.start_web()
         web.http.get("/sign-in")
