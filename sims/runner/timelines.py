@@ -1,10 +1,11 @@
 """The real run's steps with predicted times, made where the simulation ran, from its results and the run directory."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from sims.gpus import spec_from_dict
-from sims.propagation import GpuRates, KernelFacts, KnownKernel, Propagator
+from sims.propagation import GpuRates, KernelFacts, KnownKernel, PropagationError, Propagator
 from sims.runner.assignment import Assignment
 from sims.runner.fetch import fetch_optional
 from sims.timeline import Gaps, MeasuredKernel, Prediction, step_timeline
@@ -25,9 +26,12 @@ def predicted_timeline(given: Assignment, simulated_ns: Mapping[int, float]) -> 
     rows = [TraceKernel(row.index, row.name, row.grid, row.block, row.trace_file) for row in given.timeline_kernels]
     kernel_of = match(rows, report).kernel_of
     rates = _rates(given.traced_spec), _rates(given.spec)
-    predictions = predict(report.launches, kernel_of, simulated_ns, *rates)
+    predictions, off = predict(report.launches, kernel_of, simulated_ns, *rates)
     gaps: Gaps = "closed" if given.options.get("gaps") == "closed" else "kept"
-    return step_timeline([_measured(*pair) for pair in zip(report.launches, kernel_of, strict=True)], predictions, gaps)
+    measured = [_measured(*pair) for pair in zip(report.launches, kernel_of, strict=True)]
+    timeline, comparison = step_timeline(measured, predictions, gaps)
+    # How far off times that were taken over are, told by those that need not have been.
+    return timeline, comparison | {"propagation": asdict(off)}
 
 
 def predict(
@@ -36,8 +40,11 @@ def predict(
     simulated_ns: Mapping[int, float],
     traced_on: GpuRates | None = None,
     target: GpuRates | None = None,
-) -> list[Prediction | None]:
-    """A time for each launch: simulated, or taken over from those that are; None where there is nothing to take."""
+) -> tuple[list[Prediction | None], PropagationError]:
+    """A time for each launch: simulated, or taken over from those that are; None where there is nothing to take.
+
+    With it, how wrong each simulated launch would be if its time were taken over from the others.
+    """
     simulated = [None if index is None else simulated_ns.get(index) for index in kernel_of]
     facts = [_facts(launch) for launch in launches]
     known = [KnownKernel(fact, ns) for fact, ns in zip(facts, simulated, strict=True) if ns is not None]
@@ -50,7 +57,7 @@ def predict(
             predictions.append(Prediction(found.ns, "propagated", found.low_ns, found.high_ns))
         else:
             predictions.append(None)
-    return predictions
+    return predictions, propagator.leave_one_out()
 
 
 def _rates(config: Mapping[str, Any] | None) -> GpuRates | None:
