@@ -1,8 +1,7 @@
-"""A comparison body as CSV, JSON or Parquet: one row per kernel and GPU config."""
+"""A comparison body as CSV or Parquet: one row per kernel and GPU config."""
 
 import csv
 import io
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,11 +31,6 @@ _SCHEMA = pa.schema(
 COLUMNS: tuple[str, ...] = tuple(_SCHEMA.names)
 _CELL_COLUMNS = COLUMNS[5:]
 _ROWS_PER_CHUNK = 1000
-
-
-def to_json(comparison: dict[str, Any]) -> bytes:
-    """The body itself; a NaN in it is a defect and raises."""
-    return json.dumps(comparison, allow_nan=False).encode()
 
 
 def to_csv(comparison: dict[str, Any]) -> Iterator[bytes]:
