@@ -88,7 +88,9 @@ def test_a_form_from_another_site_changes_nothing(run: Run) -> None:
 
     client = Client(enforce_csrf_checks=True)
     client.get("/sign-in", {"code": sign_in_code()})
-    assert client.post(f"/runs/{run.id}/cancel").status_code == 403
+    answer = client.post(f"/runs/{run.id}/cancel")
+    assert answer.status_code == 403
+    assert "The form has expired" in answer.content.decode()
     run.refresh_from_db()
     assert run.status == "queued"
 
