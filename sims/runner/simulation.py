@@ -55,9 +55,6 @@ class Simulation:
         """Let something readable on ``fd`` end a ``pump`` early."""
         self._selector.register(fd, selectors.EVENT_READ, None)
 
-    def unwatch(self, fd: int) -> None:
-        self._selector.unregister(fd)
-
     def pump(self, timeout_s: float) -> bytes:
         """Move what is there from the pipes to the spools; waits for it. Returns the log's new text."""
         fresh = []
