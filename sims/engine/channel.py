@@ -6,7 +6,7 @@ Order inside a cycle: DRAM ticks that fall before it; replies leave the slices; 
 
 from sims.engine import dram, l2
 from sims.engine.jit import Record, compiled
-from sims.engine.memory import Memory
+from sims.engine.memory import FULL_RING, Memory
 from sims.engine.packets import pop, push
 
 
@@ -78,7 +78,7 @@ def _run_slice(gpu: Record, memory: Memory, d: int, now: int) -> None:
     part = memory.slices[d]
     if part.input.count + l2.SLICE_FREE_ENTRIES > gpu.l2_queue:
         part.last_full = now
-        memory.full[d, now & (memory.full.shape[1] - 1)] = now
+        memory.full[d * FULL_RING + (now & (FULL_RING - 1))] = now
     l2.slice_cycle(gpu, memory, d, now)
 
 

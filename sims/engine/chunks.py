@@ -91,7 +91,12 @@ class ChunkStore:
     def trace(self) -> Trace:
         """The arrays as they are now; to be asked for again after every :meth:`load`."""
         return Trace(
-            code=self._code, **self._instructions.arrays, **self._sectors.arrays, **self._warps.arrays, **self._tables
+            code=self._code,
+            **self._instructions.arrays,
+            **self._sectors.arrays,
+            **self._warps.arrays,
+            **self._tables,
+            cta_rows=np.array([len(self._tables["cta_warps"])]),
         )
 
     def load(self, wanted: int) -> None:

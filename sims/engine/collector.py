@@ -7,12 +7,15 @@
 * Allocation: classes are offered in pipe order; of each only the OLDEST latched instruction of the whole SM. If its sub-core has
   no free collector unit, younger ones of that class wait too.
 
+Orders are queues of bytes in one word, the oldest lowest: of the sub-cores that have latched an instruction of a class
+(``latch_order``), and of the units allocated in a sub-core (``collector_order``, unit + 1).
+
 Microbenchmarks: ``reg_bank``, ``op_mix``, ``op_warps``. Twin: tests/engine/twins.py.
 """
 
 import numpy as np
 
-from sims.engine.jit import Record, Word, compiled
+from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros
 from sims.engine.smstate import RESULT_SLOTS
 from sims.engine.statics import MEMORY_PIPE
 from sims.engine.trace import Trace
@@ -20,20 +23,20 @@ from sims.engine.trace import Trace
 STEPS_PER_CYCLE = 2
 NIBBLES = 0x1111111111111111
 """One bit per register bank, in the packing of ``CODE.reads``."""
+LOW_BYTE = 0xFF
 
 
 @compiled
 def collector_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     """Two steps; sets ``progress`` if anything moved."""
     for step in range(STEPS_PER_CYCLE):
-        if sm.collecting > 0:
-            for subcore in range(gpu.subcores):
-                if sm.collector_used[subcore]:
-                    _dispatch(gpu, sm, subcore)
-                    written = np.uint64(0)
-                    if step == 0:
-                        written = banks_written(sm, subcore, now)
-                    _read(gpu, sm, subcore, written)
+        subcores = np.uint64(sm.collecting)
+        while subcores:
+            subcore = count_trailing_zeros(subcores)
+            subcores &= subcores - np.uint64(1)
+            _dispatch(sm, subcore)
+            if sm.collector_reading[subcore]:
+                _read(sm, subcore, banks_written(sm, subcore, now) if step == 0 else np.uint64(0))
         if sm.latched_pipes:
             _allocate(gpu, trace, sm)
 
@@ -46,10 +49,11 @@ def banks_written(sm: Record, subcore: int, now: int) -> Word:
 
 
 @compiled
-def _dispatch(gpu: Record, sm: Record, subcore: int) -> None:
-    for unit in range(gpu.collectors):
-        if not (sm.collector_used[subcore] >> unit) & 1 or sm.collector_reads[subcore, unit]:
-            continue
+def _dispatch(sm: Record, subcore: int) -> None:
+    complete = np.uint64(sm.collector_used[subcore] & ~sm.collector_reading[subcore])
+    while complete:
+        unit = count_trailing_zeros(complete)
+        complete &= complete - np.uint64(1)
         index = sm.collector[subcore, unit]
         pipe = sm.operation[index].pipe
         flag = np.uint32(1) << np.uint32(pipe)
@@ -58,85 +62,89 @@ def _dispatch(gpu: Record, sm: Record, subcore: int) -> None:
         sm.operands_full[subcore] |= flag
         sm.operands[subcore, pipe] = index
         if pipe == MEMORY_PIPE:
-            sm.memory_operands += 1
+            sm.memory_operands |= np.uint8(1 << subcore)
         else:
             sm.waiting_operands += 1
-        sm.collector_used[subcore] &= ~np.uint8(1 << unit)
-        sm.collecting -= 1
+        _release_unit(sm, subcore, unit)
         sm.progress = 1
 
 
 @compiled
-def _read(gpu: Record, sm: Record, subcore: int, taken: Word) -> None:
+def _release_unit(sm: Record, subcore: int, unit: int) -> None:
+    sm.collector_used[subcore] &= ~np.uint8(1 << unit)
+    if not sm.collector_used[subcore]:
+        sm.collecting &= ~np.uint8(1 << subcore)
+    order = np.uint64(sm.collector_order[subcore])
+    place = np.uint64(0)
+    while ((order >> place) & np.uint64(LOW_BYTE)) != np.uint64(unit + 1):
+        place += np.uint64(8)
+    older = order & ((np.uint64(1) << place) - np.uint64(1))
+    sm.collector_order[subcore] = older | ((order >> (place + np.uint64(8))) << place)
+
+
+@compiled
+def _read(sm: Record, subcore: int, taken: Word) -> None:
     """One read per bank that is not in ``taken``, units in the order of their allocation."""
-    previous = np.int64(-1)
-    for _ in range(gpu.collectors):
-        unit = -1
-        order = np.int64(1) << 40
-        for u in range(gpu.collectors):
-            waits = (sm.collector_used[subcore] >> u) & 1 and sm.collector_reads[subcore, u]
-            if waits and previous < sm.collector_order[subcore, u] < order:
-                order = np.int64(sm.collector_order[subcore, u])
-                unit = u
-        if unit < 0:
-            return
-        previous = order
+    order = np.uint64(sm.collector_order[subcore])
+    while order:
+        unit = np.int64(order & np.uint64(LOW_BYTE)) - 1
+        order >>= np.uint64(8)
         reads = sm.collector_reads[subcore, unit]
-        wanted = (reads | (reads >> np.uint64(1)) | (reads >> np.uint64(2)) | (reads >> np.uint64(3))) & np.uint64(
-            NIBBLES
-        )
+        if not reads:
+            continue
+        # Bit 0 of a nibble is set if any bit of it is: a bank is wanted if any read of it is left.
+        pairs = reads | (reads >> np.uint64(1))
+        wanted = (pairs | (pairs >> np.uint64(2))) & np.uint64(NIBBLES)
         granted = wanted & ~taken
-        taken |= granted
-        sm.collector_reads[subcore, unit] = reads - granted
         if granted:
+            taken |= granted
+            sm.collector_reads[subcore, unit] = reads - granted
+            if reads == granted:
+                sm.collector_reading[subcore] &= ~np.uint8(1 << unit)
             sm.progress = 1
 
 
 @compiled
 def _allocate(gpu: Record, trace: Trace, sm: Record) -> None:
-    blocked = np.uint32(0)
-    while sm.latched_pipes & ~blocked:
-        for pipe in range(len(sm.latched_subcores)):
-            flag = np.uint32(1) << np.uint32(pipe)
-            if not sm.latched_pipes & flag & ~blocked:
+    """Classes in pipe order, one instruction each, again and again until all that is left has no free unit."""
+    all_units = (np.uint64(1) << np.uint64(gpu.collectors)) - np.uint64(1)
+    hopeful = np.uint64(sm.latched_pipes)
+    while hopeful:
+        pipes = hopeful
+        while pipes:
+            pipe = count_trailing_zeros(pipes)
+            pipes &= pipes - np.uint64(1)
+            subcore = np.int64(sm.latch_order[pipe] & np.uint32(LOW_BYTE))
+            free = all_units & ~np.uint64(sm.collector_used[subcore])
+            if not free:
+                hopeful &= ~bit(pipe)
                 continue
-            subcore = _oldest_latched(gpu, sm, pipe)
-            unit = _free_unit(gpu, sm, subcore)
-            if unit < 0:
-                blocked |= flag
-                continue
-            index = sm.latch[subcore, pipe]
-            operation = sm.operation[index]
-            sm.latch_full[subcore] &= ~flag
-            sm.latched_subcores[pipe] &= ~np.uint8(1 << subcore)
-            if sm.latched_subcores[pipe] == 0:
-                sm.latched_pipes &= ~flag
-            sm.collector_used[subcore] |= np.uint8(1 << unit)
-            sm.collector[subcore, unit] = index
-            sm.collector_reads[subcore, unit] = trace.code[operation.code].reads[sm.warp_phase[operation.warp]]
-            sm.collector_order[subcore, unit] = sm.next_order
-            sm.next_order += 1
-            sm.collecting += 1
-            sm.progress = 1
+            _take(trace, sm, pipe, subcore, count_trailing_zeros(free))
+            if not sm.latch_count[pipe]:
+                hopeful &= ~bit(pipe)
 
 
 @compiled
-def _oldest_latched(gpu: Record, sm: Record, pipe: int) -> int:
-    """Sub-core whose latch of this class holds the SM's oldest instruction."""
-    best = -1
-    age = np.int64(1) << 40
-    for subcore in range(gpu.subcores):
-        if (sm.latched_subcores[pipe] >> subcore) & 1:
-            candidate = sm.operation[sm.latch[subcore, pipe]].age
-            if candidate < age:
-                age = np.int64(candidate)
-                best = subcore
-    return best
-
-
-@compiled
-def _free_unit(gpu: Record, sm: Record, subcore: int) -> int:
-    for unit in range(gpu.collectors):
-        if not (sm.collector_used[subcore] >> unit) & 1:
-            return unit
-    return -1
+def _take(trace: Trace, sm: Record, pipe: int, subcore: int, unit: int) -> None:
+    """The sub-core's latch of this class, the oldest of the SM, moves to collector ``unit``."""
+    index = sm.latch[subcore, pipe]
+    operation = sm.operation[index]
+    flag = np.uint32(1) << np.uint32(pipe)
+    sm.latch_full[subcore] &= ~flag
+    sm.latch_order[pipe] >>= np.uint32(8)
+    sm.latch_count[pipe] -= 1
+    if not sm.latch_count[pipe]:
+        sm.latched_pipes &= ~flag
+    reads = trace.code[operation.code].reads[sm.warp_phase[operation.warp]]
+    sm.collector_used[subcore] |= np.uint8(1 << unit)
+    if reads:
+        sm.collector_reading[subcore] |= np.uint8(1 << unit)
+    sm.collector[subcore, unit] = index
+    sm.collector_reads[subcore, unit] = reads
+    order = np.uint64(sm.collector_order[subcore])
+    place = np.uint64(0)
+    while (order >> place) & np.uint64(LOW_BYTE):
+        place += np.uint64(8)
+    sm.collector_order[subcore] = order | (np.uint64(unit + 1) << place)
+    sm.collecting |= np.uint8(1 << subcore)
+    sm.progress = 1

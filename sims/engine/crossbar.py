@@ -13,7 +13,7 @@ Microbenchmarks: ``l2_stream``, ``slice_rate``, ``atomics``. Twin: tests/engine/
 import numpy as np
 
 from sims.engine.jit import Record, Table, Word, bit, compiled, count_trailing_zeros
-from sims.engine.memory import CALENDAR, Memory
+from sims.engine.memory import CALENDAR, FULL_RING, Memory
 from sims.engine.packets import note_departure, pop, push
 
 
@@ -124,7 +124,7 @@ def transfer_requests(gpu: Record, net: Record, memory: Memory, now: int) -> Non
 @compiled
 def _is_full(memory: Memory, d: int, now: int) -> bool:
     """Whether slice ``d`` takes no request in cycle ``now``; the memory side has already been there."""
-    return memory.slices[d].last_full >= now and memory.full[d, now & (memory.full.shape[1] - 1)] == now
+    return memory.slices[d].last_full >= now and memory.full[d * FULL_RING + (now & (FULL_RING - 1))] == now
 
 
 @compiled

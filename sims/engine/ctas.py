@@ -10,9 +10,11 @@ import numpy as np
 from sims.engine import l1
 from sims.engine.accounts import WHY_FETCH
 from sims.engine.jit import Record, Table, bit, compiled
+from sims.engine.parameters import MAX_L1_LATENCY
 from sims.engine.program import KIND_EXIT
 from sims.engine.scoreboard import EMPTY, INFINITE, RUNNING
-from sims.engine.smstate import BARRIERS
+from sims.engine.smstate import BARRIERS, REGISTERS, RESULT_SLOTS
+from sims.engine.statics import PIPES
 from sims.engine.trace import Trace
 
 LAUNCH = np.dtype(
@@ -43,6 +45,7 @@ NO_EXIT = 1
 @compiled
 def start_cta(trace: Trace, sm: Record, launch: Record, cta: int, now: int) -> None:
     """CTA ``cta`` is issued to the SM at the end of cycle ``now``; fetch sees its warps one cycle later."""
+    row = cta & (trace.cta_rows[0] - 1)
     slot = 0
     while sm.cta_used & bit(slot):
         slot += 1
@@ -55,14 +58,14 @@ def start_cta(trace: Trace, sm: Record, launch: Record, cta: int, now: int) -> N
     sm.launch_pending += 1
     sm.cta_launch[slot] = now
     sm.cta_number[slot] = cta
-    sm.cta_sectors[slot] = trace.cta_sectors[cta % len(trace.cta_sectors)]
+    sm.cta_sectors[slot] = trace.cta_sectors[row]
     for barrier in range(BARRIERS):
         sm.bar_arrived[slot, barrier] = 0
         sm.bar_waiting[slot, barrier] = 0
     warps = launch.warps_per_cta
     sm.cta_left[slot] = warps
     sm.cta_live[slot] = warps
-    first = trace.cta_warps[cta % len(trace.cta_warps)]
+    first = trace.cta_warps[row]
     for i in range(warps):
         _start_warp(trace, sm, slot, slot * warps + i, first + i)
         if sm.error and sm.error_warp < 0:
@@ -91,7 +94,7 @@ def _start_warp(trace: Trace, sm: Record, slot: int, warp: int, entry: int) -> N
     sm.warp_oldest_group[warp] = 0
     sm.warp_wait_group[warp] = 0
     sm.group_open[warp, 0] = 0
-    for register in range(sm.register_ready.shape[1]):
+    for register in range(REGISTERS):
         sm.register_ready[warp, register] = 0
     if trace.warp_length[entry] == 0:
         sm.warp_state[warp] = EMPTY
@@ -116,16 +119,23 @@ def show_launched(sm: Record, launch: Record, now: int) -> None:
 
 
 @compiled
-def next_stop(sms: Table, stopped: Table, first_sm: int) -> int:
+def next_stop(gpu: Record, stopped: Table, first_sm: int) -> int:
     """The stopped SM with the earliest cycle, in round-robin order from ``first_sm``; -1 if none has stopped."""
     best = -1
     cycle = np.int64(INFINITE)
-    for i in range(len(sms)):
-        index = (first_sm + i) % len(sms)
+    for i in range(gpu.sms):
+        index = (first_sm + i) % gpu.sms
         if 0 <= stopped[index] < cycle:
             cycle = stopped[index]
             best = index
     return best
+
+
+@compiled
+def prepare_sms(gpu: Record, sms: Table, launch: Record) -> None:
+    """Start of a kernel on every SM."""
+    for index in range(gpu.sms):
+        prepare_sm(gpu, sms[index], launch)
 
 
 @compiled
@@ -137,17 +147,16 @@ def prepare_sm(gpu: Record, sm: Record, launch: Record) -> None:
     sm.last_end = 0
     sm.error = 0
     sm.next_age = 0
-    sm.next_order = 0
     for slot in range(len(sm.wake)):
         sm.wake[slot] = 0
     for word in range(len(sm.wake_occupied)):
         sm.wake_occupied[word] = 0
     for subcore in range(gpu.subcores):
-        for pipe in range(sm.unit_free.shape[1]):
+        for pipe in range(PIPES):
             sm.unit_free[subcore, pipe] = 0
-        for slot in range(sm.write_time.shape[1]):
+        for slot in range(RESULT_SLOTS):
             sm.write_time[subcore, slot] = -1
     # Copies that no warp waited for may still be in the bank queues; their cycles were the last kernel's.
     for bank in range(gpu.l1_banks):
         for i in range(sm.bank_count[bank]):
-            sm.bank[bank, (sm.bank_head[bank] + i) % sm.bank.shape[1]].time = -gpu.l1_latency
+            sm.bank[bank, (sm.bank_head[bank] + i) % MAX_L1_LATENCY].time = -gpu.l1_latency

@@ -75,7 +75,7 @@ def _retire(trace: Trace, sm: Record, warp: int, now: int) -> None:
     sm.cta_used &= ~bit(slot)
     sm.resident -= 1
     sm.last_end = now
-    trace.cta_finished[sm.cta_number[slot] % len(trace.cta_finished)] = 1
+    trace.cta_finished[sm.cta_number[slot] & (trace.cta_rows[0] - 1)] = 1
     if sm.resident == 0:
         # The schedulers' rotation only advances in cycles in which CTAs are resident.
         sm.rotation += now + 1 - sm.active_since

@@ -7,7 +7,7 @@ and units follow in their own modules.
 import numpy as np
 
 from sims.engine import accounts, barriers, counters
-from sims.engine.jit import Record, bit, compiled
+from sims.engine.jit import Record, bit, compiled, count_trailing_zeros
 from sims.engine.program import (
     KIND_ATOMIC,
     KIND_BARRIER,
@@ -32,16 +32,16 @@ def issue_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     for _ in range(gpu.subcores):
         subcore = subcore + 1 if subcore + 1 < gpu.subcores else 0
         candidates = sm.ready & gpu.subcore_warps[subcore]
-        while candidates:
+        blocked = np.uint64(sm.latch_full[subcore]) if candidates else np.uint64(0)
+        while blocked:
+            candidates &= ~sm.pipe_warps[count_trailing_zeros(blocked)]
+            blocked &= blocked - np.uint64(1)
+        if candidates:
             warp = choose(gpu, sm, subcore, candidates)
-            pipe = sm.warp_pipe[warp]
-            if not (sm.latch_full[subcore] >> pipe) & 1:
-                accounts.charge_issue(sm, subcore, warp, now)
-                sm.last_issued[subcore] = warp
-                _issue(trace, sm, subcore, warp, pipe, now)
-                sm.progress = 1
-                break
-            candidates &= ~bit(warp)
+            accounts.charge_issue(sm, subcore, warp, now)
+            sm.last_issued[subcore] = warp
+            _issue(trace, sm, subcore, warp, sm.warp_pipe[warp], now)
+            sm.progress = 1
 
 
 @compiled
@@ -84,7 +84,8 @@ def _latch(sm: Record, subcore: int, warp: int, pipe: int, code_index: int, oper
     sm.latch[subcore, pipe] = index
     sm.latch_full[subcore] |= np.uint32(1) << np.uint32(pipe)
     sm.latched_pipes |= np.uint32(1) << np.uint32(pipe)
-    sm.latched_subcores[pipe] |= np.uint8(1 << subcore)
+    sm.latch_order[pipe] |= np.uint32(subcore) << np.uint32(8 * sm.latch_count[pipe])
+    sm.latch_count[pipe] += 1
 
 
 @compiled

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-from sims.engine import codecache
+from sims.engine import codecache, pointers  # noqa: F401  (types of arguments: part of what is compiled)
 
 codecache.prepare()
 

@@ -19,6 +19,7 @@ from sims.engine import counters
 from sims.engine.addresses import l2_set_of, slice_of
 from sims.engine.jit import Record, Table, compiled
 from sims.engine.packets import LOAD, STORE, push, take_free
+from sims.engine.parameters import MAX_L1_MSHRS
 from sims.engine.smstate import L1_BUCKETS
 
 INVALID, PENDING, VALID, DIRTY, PARTIAL = range(5)
@@ -348,7 +349,7 @@ def fill(sm: Record, mshr: int) -> None:
             line.dirty += 1
         else:
             line.state[s] = VALID
-    sm.filled[(sm.filled_head + sm.filled_count) % len(sm.filled)] = mshr
+    sm.filled[(sm.filled_head + sm.filled_count) & (MAX_L1_MSHRS - 1)] = mshr
     sm.filled_count += 1
 
 
@@ -365,7 +366,7 @@ def next_filled(sm: Record) -> int:
     sm.waiter[node].next = sm.l1_free_waiter
     sm.l1_free_waiter = node
     if mshr.count == 0:
-        sm.filled_head = (sm.filled_head + 1) % len(sm.filled)
+        sm.filled_head = (sm.filled_head + 1) & (MAX_L1_MSHRS - 1)
         sm.filled_count -= 1
         sm.l1_live_mshrs -= 1
         sm.l1_orphans -= mshr.orphan

@@ -68,30 +68,30 @@ def _serve_head(gpu: Record, memory: Memory, part: Record, d: int, now: int) -> 
 
 @compiled
 def find_way(gpu: Record, memory: Memory, d: int, cache_set: int, line_number: int) -> int:
-    """Index of the line in the slice, or -1."""
-    base = cache_set * gpu.l2_ways
+    """Index of the line, or -1."""
+    base = (d * gpu.l2_sets + cache_set) * gpu.l2_ways
     for x in range(base, base + gpu.l2_ways):
-        if memory.tags[d, x] == line_number:
+        if memory.tags[x] == line_number:
             return x
     return -1
 
 
 @compiled
-def touch(memory: Memory, part: Record, d: int, x: int, now: int) -> None:
+def touch(memory: Memory, part: Record, x: int, now: int) -> None:
     """The line was used in cycle ``now``. Sectors copied by memcpy count as time (Accel-Sim's memcpy cycle offset)."""
-    memory.stamps[d, x] = now + part.copied
+    memory.stamps[x] = now + part.copied
 
 
 @compiled
 def find_victim(gpu: Record, memory: Memory, d: int, cache_set: int) -> int:
     """The last invalid way, else the least recently used without a pending sector; -1 if all are waiting."""
-    base = cache_set * gpu.l2_ways
+    base = (d * gpu.l2_sets + cache_set) * gpu.l2_ways
     oldest = -1
     invalid = -1
     for x in range(base, base + gpu.l2_ways):
-        if memory.tags[d, x] < 0:
+        if memory.tags[x] < 0:
             invalid = x
-        elif memory.lines[d, x].pending == 0 and (oldest < 0 or memory.stamps[d, x] < memory.stamps[d, oldest]):
+        elif memory.lines[x].pending == 0 and (oldest < 0 or memory.stamps[x] < memory.stamps[oldest]):
             oldest = x
     return invalid if invalid >= 0 else oldest
 
@@ -99,8 +99,8 @@ def find_victim(gpu: Record, memory: Memory, d: int, cache_set: int) -> int:
 @compiled
 def replace_line(gpu: Record, memory: Memory, part: Record, d: int, x: int, line_number: int, now: int) -> None:
     """Give way ``x`` to a new line; dirty sectors of the old one become ``part.evicted``."""
-    line = memory.lines[d, x]
-    old = memory.tags[d, x]
+    line = memory.lines[x]
+    old = memory.tags[x]
     dirty = 0
     for s in range(4):
         if line.state[s] >= DIRTY:
@@ -112,7 +112,7 @@ def replace_line(gpu: Record, memory: Memory, part: Record, d: int, x: int, line
         line.written[s] = 0
         line.mshr[s] = -1
     line.ignore = 0
-    memory.tags[d, x] = line_number
+    memory.tags[x] = line_number
     if dirty:
         channel = memory.channels[d // gpu.slices_per_channel]
         index = take_free(memory.packets, channel)
@@ -133,7 +133,7 @@ def _write(gpu: Record, memory: Memory, part: Record, d: int, packet: Record, no
     s = (packet.address >> 5) & 3
     kind = (packet.flags & LOCAL_FLAG) + counters.TYPE_WRITE
     x = find_way(gpu, memory, d, packet.set, line_number)
-    state = memory.lines[d, x].state[s] if x >= 0 else INVALID
+    state = memory.lines[x].state[s] if x >= 0 else INVALID
     hit = state >= VALID
     victim = x
     if x < 0:
@@ -144,7 +144,7 @@ def _write(gpu: Record, memory: Memory, part: Record, d: int, packet: Record, no
         return _fail(part, kind, counters.MISS_QUEUE_FULL)
     if x < 0:
         replace_line(gpu, memory, part, d, victim, line_number, now)
-    line = memory.lines[d, victim]
+    line = memory.lines[victim]
     if state == PENDING:
         line.pending -= 1
         line.ignore |= np.uint8(1 << s)
@@ -153,7 +153,7 @@ def _write(gpu: Record, memory: Memory, part: Record, d: int, packet: Record, no
     if not hit:
         readable = packet.byte_mask == FULL_SECTOR
     line.state[s] = DIRTY if readable or line.written[s] == FULL_SECTOR else PARTIAL
-    touch(memory, part, d, victim, now)
+    touch(memory, part, victim, now)
     if hit:
         _count(part, kind, counters.HIT)
         part.port_free = max(part.port_free, now + 1)
@@ -172,11 +172,11 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
     s = sector & 3
     kind = packet.flags & LOCAL_FLAG
     x = find_way(gpu, memory, d, packet.set, line_number)
-    state = memory.lines[d, x].state[s] if x >= 0 else INVALID
+    state = memory.lines[x].state[s] if x >= 0 else INVALID
     if state == VALID or state == DIRTY:
-        touch(memory, part, d, x, now)
+        touch(memory, part, x, now)
         if packet.kind == ATOMIC:
-            memory.lines[d, x].state[s] = DIRTY
+            memory.lines[x].state[s] = DIRTY
         part.port_free = now + 1
         _count(part, kind, counters.HIT)
         return ANSWER
@@ -192,7 +192,7 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
         if part.mshr[mshr].count >= gpu.l2_merges:
             return _fail(part, kind, counters.MSHR_MERGE_FAIL)
         if state == PENDING:
-            touch(memory, part, d, x, now)
+            touch(memory, part, x, now)
         _count(part, kind, counters.MSHR_HIT)
         _count(
             part, kind, counters.HIT_RESERVED if state == PENDING else counters.SECTOR_MISS if x >= 0 else counters.MISS
@@ -204,12 +204,12 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
     _count(part, kind, counters.MISS if x < 0 else counters.SECTOR_MISS)
     if x < 0:
         replace_line(gpu, memory, part, d, victim, line_number, now)
-    line = memory.lines[d, victim]
+    line = memory.lines[victim]
     if line.state[s] == PARTIAL:
         line.ignore |= np.uint8(1 << s)
     line.state[s] = PENDING
     line.pending += 1
-    touch(memory, part, d, victim, now)
+    touch(memory, part, victim, now)
     line.mshr[s] = _new_mshr(part, sector)
     _join(memory, part, line.mshr[s], index)
     packet.mshr = line.mshr[s]
@@ -242,7 +242,7 @@ def _mshr_lives(part: Record, index: int, sector: int) -> bool:
 @compiled
 def _find_mshr(gpu: Record, memory: Memory, part: Record, d: int, x: int, sector: int) -> int:
     if x >= 0:
-        index = np.int64(memory.lines[d, x].mshr[sector & 3])
+        index = np.int64(memory.lines[x].mshr[sector & 3])
         if _mshr_lives(part, index, sector):
             return index
     if part.orphans > 0:
@@ -289,12 +289,12 @@ def _fill(gpu: Record, memory: Memory, part: Record, d: int, packet_index: int) 
     mshr = part.mshr[index]
     s = mshr.sector & 3
     x = find_way(gpu, memory, d, packet.set, mshr.sector >> 2)
-    if x >= 0 and memory.lines[d, x].state[s] == PENDING:
-        line = memory.lines[d, x]
+    if x >= 0 and memory.lines[x].state[s] == PENDING:
+        line = memory.lines[x]
         line.pending -= 1
         line.state[s] = DIRTY if mshr.atomic or (line.ignore >> s) & 1 else VALID
         line.ignore &= ~np.uint8(1 << s)
-    part.filled[(part.filled_head + part.filled_count) % len(part.filled)] = index
+    part.filled[(part.filled_head + part.filled_count) & (MAX_L2_MSHRS - 1)] = index
     part.filled_count += 1
 
 
@@ -307,7 +307,7 @@ def _next_filled(memory: Memory, part: Record) -> int:
     mshr.head = memory.packets[packet_index].waiter
     mshr.count -= 1
     if mshr.count == 0:
-        part.filled_head = (part.filled_head + 1) % len(part.filled)
+        part.filled_head = (part.filled_head + 1) & (MAX_L2_MSHRS - 1)
         part.filled_count -= 1
         part.live_mshrs -= 1
         part.orphans -= mshr.orphan
@@ -334,24 +334,24 @@ def copy_from_host(gpu: Record, memory: Memory, address: int, size_bytes: int, n
         if x < 0:
             x = find_victim(gpu, memory, d, cache_set)
             if x >= 0:
-                _drop_line(memory, d, x, line_number)
+                _drop_line(memory, x, line_number)
         if x >= 0:
-            line = memory.lines[d, x]
+            line = memory.lines[x]
             if line.state[s] == PENDING:
                 line.pending -= 1
             if line.state[s] != DIRTY:
                 line.state[s] = VALID
-            touch(memory, part, d, x, now)
+            touch(memory, part, x, now)
         part.copied += 1
 
 
 @compiled
-def _drop_line(memory: Memory, d: int, x: int, line_number: int) -> None:
+def _drop_line(memory: Memory, x: int, line_number: int) -> None:
     """Replace a line without a write-back: the copy is functional, not timed."""
-    line = memory.lines[d, x]
+    line = memory.lines[x]
     for s in range(4):
         line.state[s] = INVALID
         line.written[s] = 0
         line.mshr[s] = -1
     line.ignore = 0
-    memory.tags[d, x] = line_number
+    memory.tags[x] = line_number

@@ -18,7 +18,7 @@ from sims.engine import counters, l1
 from sims.engine.accounts import WHY_COPY, WHY_DRAM, WHY_L1, WHY_L2, WHY_SHARED
 from sims.engine.collector import banks_written
 from sims.engine.issue import copies_done
-from sims.engine.jit import Record, Table, compiled, count_trailing_zeros
+from sims.engine.jit import Record, Table, bit, compiled, count_trailing_zeros, first_from
 from sims.engine.packets import (
     ATOMIC,
     BYPASS_LOAD,
@@ -32,6 +32,7 @@ from sims.engine.packets import (
     pop,
     push,
 )
+from sims.engine.parameters import MAX_L1_LATENCY, MAX_SHARED_LATENCY
 from sims.engine.program import (
     KIND_ATOMIC,
     KIND_LDGSTS,
@@ -80,8 +81,8 @@ def loadstore_cycle(
         _look_up_heads(gpu, trace, packets, port, sm, now)
     if sm.dispatching >= 0 and sm.dispatch_time <= now:
         _move_accesses(gpu, trace, packets, port, sm, launch, now)
-    if sm.dispatching < 0 and sm.memory_operands > 0:
-        _dispatch_oldest(gpu, trace, sm, now)
+    if sm.dispatching < 0 and sm.memory_operands:
+        _dispatch_oldest(trace, sm, now)
 
 
 # ---- write-back and completion ----------------------------------------------------------------------------------------
@@ -104,25 +105,28 @@ def _finish_write_back(trace: Trace, sm: Record, now: int) -> None:
 
 @compiled
 def _choose_write_back(trace: Trace, sm: Record, now: int) -> None:
-    if sm.shared_count == 0 and sm.bypass_reply < 0 and sm.filled_count == 0:
+    offers = np.uint64(0)
+    if sm.shared_count > 0 and sm.shared_time[sm.shared_head] <= now:
+        offers |= bit(TURN_SHARED)
+    if sm.bypass_reply >= 0:
+        offers |= bit(TURN_BYPASS)
+    if sm.filled_count > 0:
+        offers |= bit(TURN_FILLS)
+    if not offers:
         return
-    for i in range(TURNS):
-        turn = (sm.write_back_turn + i) % TURNS
-        if turn == TURN_SHARED and sm.shared_count > 0 and sm.shared_time[sm.shared_head] <= now:
-            sm.write_back = sm.shared_load[sm.shared_head]
-            sm.shared_head = (sm.shared_head + 1) % len(sm.shared_time)
-            sm.shared_count -= 1
-            _leave_pipeline(trace, sm, sm.load[sm.write_back].warp, now)
-        elif turn == TURN_BYPASS and sm.bypass_reply >= 0:
-            sm.write_back = sm.bypass_reply
-            sm.bypass_reply = -1
-        elif turn == TURN_FILLS and sm.filled_count > 0:
-            sm.write_back = l1.next_filled(sm)
-        else:
-            continue
-        sm.write_back_turn = (turn + 1) % TURNS
-        _unblock_atomic(trace, sm, sm.load[sm.write_back], now)
-        return
+    turn = first_from(offers, sm.write_back_turn)
+    if turn == TURN_SHARED:
+        sm.write_back = sm.shared_load[sm.shared_head]
+        sm.shared_head = (sm.shared_head + 1) & (MAX_SHARED_LATENCY - 1)
+        sm.shared_count -= 1
+        _leave_pipeline(trace, sm, sm.load[sm.write_back].warp, now)
+    elif turn == TURN_BYPASS:
+        sm.write_back = sm.bypass_reply
+        sm.bypass_reply = -1
+    else:
+        sm.write_back = l1.next_filled(sm)
+    sm.write_back_turn = turn + 1 if turn + 1 < TURNS else 0
+    _unblock_atomic(trace, sm, sm.load[sm.write_back], now)
 
 
 @compiled
@@ -212,7 +216,7 @@ def _look_up_heads(gpu: Record, trace: Trace, packets: Table, port: Record, sm: 
                 continue
             if outcome == 1:
                 access_done(trace, sm, entry.reference, now)
-        sm.bank_head[bank] = (head + 1) % sm.bank.shape[1]
+        sm.bank_head[bank] = (head + 1) & (MAX_L1_LATENCY - 1)
         sm.bank_count[bank] -= 1
         if sm.bank_count[bank] == 0:
             sm.bank_busy &= ~(np.uint32(1) << np.uint32(bank))
@@ -248,7 +252,7 @@ def _enter_shared_pipe(gpu: Record, sm: Record, now: int) -> bool:
     if sm.shared_count >= gpu.shared_latency:
         sm.counter[counters.SHARED_STALLS] += 1
         return False
-    tail = (sm.shared_head + sm.shared_count) % len(sm.shared_time)
+    tail = (sm.shared_head + sm.shared_count) & (MAX_SHARED_LATENCY - 1)
     sm.shared_time[tail] = now + gpu.shared_latency
     sm.shared_load[tail] = sm.dispatch_load
     sm.shared_count += 1
@@ -267,13 +271,12 @@ def _enter_banks(gpu: Record, trace: Trace, sm: Record, launch: Record, now: int
             address = _local_address(gpu, sm, launch, address, warp) & ADDRESS_MASK
         bank = (address >> 5) & (gpu.l1_banks - 1)
         count = sm.bank_count[bank]
-        size = sm.bank.shape[1]
         if count > 0:
-            newest = sm.bank[bank, (sm.bank_head[bank] + count - 1) % size].time
+            newest = sm.bank[bank, (sm.bank_head[bank] + count - 1) & (MAX_L1_LATENCY - 1)].time
             if count >= gpu.l1_latency or newest == now:
                 sm.counter[counters.L1_BANK_CONFLICTS] += 1
                 return False
-        entry = sm.bank[bank, (sm.bank_head[bank] + count) % size]
+        entry = sm.bank[bank, (sm.bank_head[bank] + count) & (MAX_L1_LATENCY - 1)]
         entry.address = address
         entry.time = now
         entry.byte_mask = trace.sector_masks[sm.dispatch_pointer]
@@ -342,8 +345,8 @@ def _dispatch_done(trace: Trace, sm: Record, now: int) -> None:
 
 
 @compiled
-def _dispatch_oldest(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
-    subcore = _oldest_memory_operand(gpu, sm)
+def _dispatch_oldest(trace: Trace, sm: Record, now: int) -> None:
+    subcore = _oldest_memory_operand(sm)
     index = sm.operands[subcore, MEMORY_PIPE]
     operation = sm.operation[index]
     code = trace.code[operation.code]
@@ -352,7 +355,7 @@ def _dispatch_oldest(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     if needs_slot and sm.free_loads == 0:
         return
     sm.operands_full[subcore] &= ~(np.uint32(1) << np.uint32(MEMORY_PIPE))
-    sm.memory_operands -= 1
+    sm.memory_operands &= ~np.uint8(1 << subcore)
     sm.progress = 1
     if code.kind == KIND_LDGSTS:
         sm.counter[counters.COUNTED_TWICE] += 1
@@ -391,15 +394,17 @@ def _count_request(sm: Record, packet: Record) -> None:
 
 
 @compiled
-def _oldest_memory_operand(gpu: Record, sm: Record) -> int:
-    best = 0
+def _oldest_memory_operand(sm: Record) -> int:
+    best = np.int64(0)
     age = np.int64(1) << 40
-    for subcore in range(gpu.subcores):
-        if (sm.operands_full[subcore] >> MEMORY_PIPE) & 1:
-            candidate = sm.operation[sm.operands[subcore, MEMORY_PIPE]].age
-            if candidate < age:
-                age = np.int64(candidate)
-                best = subcore
+    subcores = np.uint64(sm.memory_operands)
+    while subcores:
+        subcore = count_trailing_zeros(subcores)
+        subcores &= subcores - np.uint64(1)
+        candidate = np.int64(sm.operation[sm.operands[subcore, MEMORY_PIPE]].age)
+        if candidate < age:
+            age = candidate
+            best = subcore
     return best
 
 
@@ -424,7 +429,7 @@ def next_event(gpu: Record, packets: Table, port: Record, sm: Record, launch: Re
     """First cycle after ``now`` in which the unit has something to do."""
     if sm.write_back >= 0 or sm.bypass_reply >= 0 or sm.filled_count > 0 or sm.miss_count > 0:
         return now + 1
-    if sm.dispatching < 0 and sm.memory_operands > 0:
+    if sm.dispatching < 0 and sm.memory_operands:
         return now + 1
     earliest = np.int64(INFINITE)
     if sm.dispatching >= 0:

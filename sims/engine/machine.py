@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from sims.engine import l2, quantum, scoreboard
 from sims.engine.chunks import ChunkStore
 from sims.engine.counters import WARP_INSTRUCTIONS
-from sims.engine.ctas import LAUNCH, prepare_sm
+from sims.engine.ctas import LAUNCH, prepare_sms
 from sims.engine.errors import Cancelled, KernelError
 from sims.engine.memory import Memory, Networks, new_memory, new_networks
 from sims.engine.occupancy import Occupancy, occupancy_of
 from sims.engine.parameters import MAX_L1_MSHRS, MAX_WARPS, parameters_of, unsupported_features
+from sims.engine.pointers import bundle, rows, struct
 from sims.engine.program import Program
 from sims.engine.results import Counts, KernelResult, collect
 from sims.engine.smstate import IN_FLIGHT, LOAD_SLOTS, SM_STATE, WAITERS
@@ -64,7 +65,7 @@ class Machine:
     def memcpy_to_device(self, address: int, size_bytes: int) -> None:
         """A MemcpyHtoD line: fills L2 tags, costs no time."""
         if self.spec.memcpy_fills_l2 and size_bytes > 0:
-            l2.copy_from_host(self._gpu, self._memory, address, size_bytes, self._cycle)
+            l2.copy_from_host(struct(self._gpu), bundle(self._memory), address, size_bytes, self._cycle)
 
     def cold(self) -> None:
         """Empty all caches, close all rows, set pointers back: as if the machine were new."""
@@ -110,7 +111,14 @@ class Machine:
         while True:
             began = time.monotonic()
             status = quantum.advance(
-                self._gpu, store.trace(), self._memory, self._networks, self._sms, launch, stopped, budget
+                struct(self._gpu),
+                bundle(store.trace()),
+                bundle(self._memory),
+                bundle(self._networks),
+                rows(self._sms),
+                struct(launch),
+                rows(stopped),
+                budget,
             )
             budget = _next_budget(budget, time.monotonic() - began)
             if status == quantum.ENDED:
@@ -137,7 +145,7 @@ class Machine:
     def _start(self, program: Program, occupancy: Occupancy) -> np.void:
         launch = np.zeros(1, LAUNCH)[0]
         latency = self.spec.launch_latency_cycles
-        quantum.idle(self._gpu, self._memory, self._networks, self._cycle, latency)
+        quantum.idle(struct(self._gpu), bundle(self._memory), bundle(self._networks), self._cycle, latency)
         self._cycle += latency
         launch["ctas"] = program.shape.ctas
         launch["warps_per_cta"] = occupancy.warps_per_cta
@@ -145,8 +153,7 @@ class Machine:
         launch["l1_ways"] = occupancy.l1_ways
         launch["last_sm"] = self._last_sm
         launch["start"] = self._cycle
-        for sm in self._sms:
-            prepare_sm(self._gpu, sm, launch)
+        prepare_sms(struct(self._gpu), rows(self._sms), struct(launch))
         return launch
 
     def _progress(self, program: Program, launch: np.void, issued_before: int) -> Progress:

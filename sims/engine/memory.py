@@ -126,7 +126,7 @@ CROSSBAR = np.dtype(
 
 
 class Memory(NamedTuple):
-    """Arrays of the memory side; the first axis of each is its part's index."""
+    """Arrays of the memory side, by index of the part; lines of set ``s`` of slice ``d`` begin at ``(d * sets + s) * ways``."""
 
     packets: Table
     ports: Table
@@ -169,10 +169,10 @@ def new_memory(spec: GpuSpec) -> Memory:
         packets=np.zeros(packets, PACKET),
         ports=np.zeros(spec.sms, PORT),
         slices=np.zeros(slices, SLICE),
-        tags=np.full((slices, lines), -1, np.int64),
-        stamps=np.zeros((slices, lines), np.int64),
-        lines=np.zeros((slices, lines), L2_LINE),
-        full=np.full((slices, FULL_RING), -1, np.int64),
+        tags=np.full(slices * lines, -1, np.int64),
+        stamps=np.zeros(slices * lines, np.int64),
+        lines=np.zeros(slices * lines, L2_LINE),
+        full=np.full(slices * FULL_RING, -1, np.int64),
         channels=np.zeros(spec.memory_channels, CHANNEL),
         schedule=np.zeros(SCHEDULE_CYCLES, SCHEDULE),
     )

@@ -71,7 +71,7 @@ def run_sms(gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Recor
 def hand_out(gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table) -> int:
     """Give waiting CTAs to the SMs that stopped for one before the horizon, in order of time, and let those run on."""
     while True:
-        index = ctas.next_stop(sms, stopped, launch.last_sm + 1)
+        index = ctas.next_stop(gpu, stopped, launch.last_sm + 1)
         if index < 0 or stopped[index] >= launch.horizon:
             return RUNNING
         if launch.next_cta < launch.ctas:
@@ -177,9 +177,9 @@ def idle(gpu: Record, memory: Memory, networks: Networks, cycle: int, cycles: in
 
 
 @compiled
-def _next_sm_event(sms: Table, memory: Memory, launch: Record) -> int:
+def _next_sm_event(gpu: Record, sms: Table, memory: Memory, launch: Record) -> int:
     earliest = np.int64(INFINITE)
-    for index in range(len(sms)):
+    for index in range(gpu.sms):
         if sms[index].resident > 0:
             earliest = min(earliest, sms[index].time)
             if memory.ports[index].replies.count > 0:
@@ -189,8 +189,8 @@ def _next_sm_event(sms: Table, memory: Memory, launch: Record) -> int:
 
 
 @compiled
-def _first_error(sms: Table) -> int:
-    for index in range(len(sms)):
+def _first_error(gpu: Record, sms: Table) -> int:
+    for index in range(gpu.sms):
         if sms[index].error:
             return index
     return -1
@@ -199,15 +199,15 @@ def _first_error(sms: Table) -> int:
 @compiled
 def _finish_quantum(gpu: Record, memory: Memory, networks: Networks, sms: Table, launch: Record) -> int:
     """Exchange with the memory side; returns what became of the kernel."""
-    if _first_error(sms) >= 0:
+    if _first_error(gpu, sms) >= 0:
         return BAD_WARP
     cycles = launch.limit - launch.cycle
     resident = 0
-    for index in range(len(sms)):
+    for index in range(gpu.sms):
         resident += sms[index].resident
     ended = resident == 0 and launch.next_cta >= launch.ctas
     if ended:
-        for index in range(len(sms)):
+        for index in range(gpu.sms):
             launch.end = max(launch.end, sms[index].last_end)
         # The next kernel's clock starts here, so the memory side must not run further ahead of it.
         cycles = launch.end + 1 - launch.cycle
@@ -215,8 +215,8 @@ def _finish_quantum(gpu: Record, memory: Memory, networks: Networks, sms: Table,
     run_memory(gpu, memory, networks, launch.start + launch.crossed, launch.start + launch.cycle)
     if ended:
         return ENDED
-    upcoming = _next_sm_event(sms, memory, launch)
-    if upcoming > launch.cycle and is_quiet(gpu, memory, networks) and not _ports_hold_requests(memory):
+    upcoming = _next_sm_event(gpu, sms, memory, launch)
+    if upcoming > launch.cycle and is_quiet(gpu, memory, networks) and not _ports_hold_requests(gpu, memory):
         if upcoming >= INFINITE:
             return DEADLOCKED
         idle(gpu, memory, networks, launch.start + launch.cycle, upcoming - launch.cycle)
@@ -225,8 +225,8 @@ def _finish_quantum(gpu: Record, memory: Memory, networks: Networks, sms: Table,
 
 
 @compiled
-def _ports_hold_requests(memory: Memory) -> bool:
-    for index in range(len(memory.ports)):
+def _ports_hold_requests(gpu: Record, memory: Memory) -> bool:
+    for index in range(gpu.sms):
         if memory.ports[index].requests.count > 0:
             return True
     return False

@@ -1,8 +1,8 @@
 """Warp scheduling policies: the one place to change to try another.
 
-Each sub-core issues at most one instruction a cycle. :func:`choose` is asked for the warp to try next among ``candidates``
-(ready warps of the sub-core, one bit each); when that warp's class latch is full it is asked again without it. To add a policy,
-give it a number and a name in :mod:`sims.engine.parameters` and a branch here.
+Each sub-core issues at most one instruction a cycle. :func:`choose` picks the warp among ``candidates``: the ready warps of
+the sub-core whose class latch is free, one bit each. To add a policy, give it a number and a name in
+:mod:`sims.engine.parameters` and a branch here.
 Microbenchmarks: ``lrr``, ``op_warps``, ``hiding``.
 """
 
@@ -14,7 +14,7 @@ from sims.engine.parameters import GTO
 
 @compiled
 def choose(gpu: Record, sm: Record, subcore: int, candidates: Word) -> int:
-    """The warp to try first; ``candidates`` is not empty."""
+    """The warp that issues; ``candidates`` is not empty."""
     last = sm.last_issued[subcore]
     if gpu.scheduler == GTO:
         return greedy_then_oldest(sm, last, candidates)

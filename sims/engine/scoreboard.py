@@ -76,7 +76,10 @@ def consider(trace: Trace, sm: Record, warp: int, now: int) -> None:
         if not sm.ready & bit(warp):
             sm.ready |= bit(warp)
             sm.warp_ready_at[warp] = now
-            sm.warp_pipe[warp] = trace.code[trace.static_ids[sm.warp_next[warp]]].pipe
+            sm.pipe_warps[sm.warp_pipe[warp]] &= ~bit(warp)
+            pipe = trace.code[trace.static_ids[sm.warp_next[warp]]].pipe
+            sm.pipe_warps[pipe] |= bit(warp)
+            sm.warp_pipe[warp] = pipe
     elif cycle < INFINITE:
         sm.warp_why[warp] = WHY_DEPENDENCY
         wake_at(sm, warp, cycle, now)

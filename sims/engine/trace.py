@@ -18,8 +18,10 @@ class Trace(NamedTuple):
     """First instruction of each warp of each loaded CTA."""
     warp_length: Table
     cta_warps: Table
-    """By CTA number modulo the table's length: where its warps begin in ``warp_start``."""
+    """By CTA number modulo ``cta_rows[0]``: where its warps begin in ``warp_start``."""
     cta_sectors: Table
     """Likewise: what to add to a memory operand to get its place in ``sector_addresses``."""
     cta_finished: Table
     """Likewise: set to 1 when the CTA has ended, so that its storage can be used again."""
+    cta_rows: Table
+    """One number: the length of these tables, a power of two."""

@@ -7,10 +7,10 @@ collector's first step of that cycle. Microbenchmarks: ``op_chain``, ``op_stream
 
 import numpy as np
 
-from sims.engine.jit import Record, Word, compiled
+from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros
 from sims.engine.scoreboard import EXITED, INFINITE, consider, result_known
 from sims.engine.smstate import RESULT_SLOTS
-from sims.engine.statics import MEMORY_PIPE, PIPES
+from sims.engine.statics import MEMORY_PIPE
 from sims.engine.trace import Trace
 
 RESULT_DELAY = 2
@@ -19,14 +19,13 @@ RESULT_DELAY = 2
 @compiled
 def units_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     """Every free unit takes its operand latch."""
-    others = ~(np.uint32(1) << np.uint32(MEMORY_PIPE))
     for subcore in range(gpu.subcores):
-        if not sm.operands_full[subcore] & others:
-            continue
-        for pipe in range(PIPES):
-            flag = np.uint32(1) << np.uint32(pipe)
-            if sm.operands_full[subcore] & flag & others and sm.unit_free[subcore, pipe] <= now:
-                sm.operands_full[subcore] &= ~flag
+        waiting = np.uint64(sm.operands_full[subcore]) & ~bit(MEMORY_PIPE)
+        while waiting:
+            pipe = count_trailing_zeros(waiting)
+            waiting &= waiting - np.uint64(1)
+            if sm.unit_free[subcore, pipe] <= now:
+                sm.operands_full[subcore] &= ~(np.uint32(1) << np.uint32(pipe))
                 sm.waiting_operands -= 1
                 _start(trace, sm, subcore, pipe, now)
 
@@ -73,9 +72,9 @@ def next_unit_start(gpu: Record, sm: Record) -> int:
     """First cycle at which a unit can take a waiting operand latch."""
     earliest = np.int64(INFINITE)
     for subcore in range(gpu.subcores):
-        full = sm.operands_full[subcore]
-        if full:
-            for pipe in range(PIPES):
-                if pipe != MEMORY_PIPE and (full >> pipe) & 1:
-                    earliest = min(earliest, np.int64(sm.unit_free[subcore, pipe]))
+        waiting = np.uint64(sm.operands_full[subcore]) & ~bit(MEMORY_PIPE)
+        while waiting:
+            pipe = count_trailing_zeros(waiting)
+            waiting &= waiting - np.uint64(1)
+            earliest = min(earliest, np.int64(sm.unit_free[subcore, pipe]))
     return earliest
