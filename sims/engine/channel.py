@@ -18,7 +18,7 @@ def run(gpu: Record, memory: Memory, c: int, first_cycle: int, cycles: int) -> N
     for i in range(cycles):
         now = first_cycle + i
         slices_busy = _slices_have_work(gpu, memory, base, now)
-        if _dram_has_work(gpu, memory, c):
+        if _dram_has_work(channel):
             entry = memory.schedule[i]
             after = entry.first_tick + entry.ticks_before
             if after > channel.asleep_until or now >= channel.wake_cycle:
@@ -37,13 +37,8 @@ def run(gpu: Record, memory: Memory, c: int, first_cycle: int, cycles: int) -> N
 
 
 @compiled
-def _dram_has_work(gpu: Record, memory: Memory, c: int) -> bool:
-    if memory.channels[c].work > 0:
-        return True
-    for own in range(gpu.slices_per_channel):
-        if memory.slices[c * gpu.slices_per_channel + own].to_dram.count > 0:
-            return True
-    return False
+def _dram_has_work(channel: Record) -> bool:
+    return channel.work + channel.offered > 0
 
 
 @compiled
@@ -85,7 +80,7 @@ def _run_slice(gpu: Record, memory: Memory, d: int, now: int) -> None:
 @compiled
 def is_quiet(gpu: Record, memory: Memory, c: int) -> bool:
     """Whether nothing is under way in the channel."""
-    if _dram_has_work(gpu, memory, c):
+    if _dram_has_work(memory.channels[c]):
         return False
     for own in range(gpu.slices_per_channel):
         part = memory.slices[c * gpu.slices_per_channel + own]

@@ -33,7 +33,8 @@ def tick(gpu: Record, memory: Memory, c: int, cycle: int, now: int) -> None:
     if channel.busy_banks:
         moved |= _command(gpu, memory, channel, now)
     moved |= _accept(gpu, memory, channel, c, cycle)
-    moved |= _end_delay(gpu, memory, channel, cycle)
+    if channel.delayed.count > 0:
+        moved |= _end_delay(gpu, memory, channel, cycle)
     if moved:
         channel.asleep_until = 0
     else:
@@ -53,7 +54,7 @@ def _count(channel: Record, kind: int, amount: int) -> None:
 
 @compiled
 def _return_credit(gpu: Record, channel: Record, slice_index: int) -> None:
-    own = slice_index % gpu.slices_per_channel
+    own = slice_index & (gpu.slices_per_channel - 1)
     if channel.private[own] > 0:
         channel.private[own] -= 1
     else:
@@ -106,8 +107,14 @@ def _assign(gpu: Record, memory: Memory, channel: Record) -> bool:
     if not idle:
         return False
     b = first_from(idle, channel.priority)
-    channel.serving[b] = _take_for_row(memory.packets, channel.bank[b], channel.row[b])
+    index = _take_for_row(memory.packets, channel.bank[b], channel.row[b])
+    channel.serving[b] = index
     channel.busy_banks |= bit(b)
+    packet = memory.packets[index]
+    if not channel.open[b] or channel.row[b] != packet.row:
+        channel.row_banks |= bit(b)
+    if packet.kind == WRITE_BACK:
+        channel.write_banks |= bit(b)
     if channel.bank[b].count == 0:
         channel.waiting_banks &= ~bit(b)
     channel.queued -= 1
@@ -142,52 +149,96 @@ def _command(gpu: Record, memory: Memory, channel: Record, now: int) -> bool:
     """One command, or with a dual bus one column and one row command; banks are tried from the pointer."""
     if now < channel.command_from:
         return False
-    column = False
-    row = False
-    earliest = INFINITY
-    for phase in range(2 if gpu.dual_bus else 1):
-        for i in range(gpu.dram_banks):
-            b = channel.priority + i  # the pointer may move inside the loop, as it does in the simulator
-            if b >= gpu.dram_banks:
-                b -= gpu.dram_banks
-            if not channel.busy_banks & bit(b):
-                continue
-            if phase == 0:
-                column_from = _column_from(gpu, memory, channel, b)
-                earliest = min(earliest, column_from)
-                if column_from <= now:
-                    _column_command(gpu, memory, channel, b, now)
-                    column = True
-                    break
-            if (phase == 1 or not gpu.dual_bus) and not row:
-                row_from = _row_from(gpu, memory, channel, b)
-                earliest = min(earliest, row_from)
-                if row_from <= now:
-                    _row_command(gpu, memory, channel, b, now)
-                    row = True
-    channel.command_from = now + 1 if column or row else earliest
-    return column or row
+    if gpu.dual_bus:
+        earliest = _try_column(gpu, memory, channel, now)
+        issued = earliest <= now
+        row_from = _try_row(gpu, memory, channel, now)
+        earliest = min(earliest, row_from)
+        issued |= row_from <= now
+    else:
+        earliest = _try_both(gpu, memory, channel, now)
+        issued = earliest <= now
+    channel.command_from = now + 1 if issued else earliest
+    return issued
 
 
 @compiled
-def _column_from(gpu: Record, memory: Memory, channel: Record, b: int) -> int:
-    """Tick from which the bank's request may have its column command; never if its row is not open."""
-    packet = memory.packets[channel.serving[b]]
-    if not channel.open[b] or channel.row[b] != packet.row:
-        return INFINITY
+def _try_column(gpu: Record, memory: Memory, channel: Record, now: int) -> int:
+    """The first bank that may has its column command; returns a tick up to ``now``, or the first at which one can."""
+    earliest = INFINITY
+    banks = channel.busy_banks & ~channel.row_banks
+    while banks:
+        b = first_from(banks, channel.priority)
+        banks &= ~bit(b)
+        column_from = _column_from(gpu, channel, b)
+        earliest = min(earliest, column_from)
+        if column_from <= now:
+            _column_command(gpu, memory, channel, b, now)
+            break
+    return earliest
+
+
+@compiled
+def _try_row(gpu: Record, memory: Memory, channel: Record, now: int) -> int:
+    """The same for row commands."""
+    earliest = INFINITY
+    banks = channel.row_banks
+    while banks:
+        b = first_from(banks, channel.priority)
+        banks &= ~bit(b)
+        row_from = _row_from(gpu, channel, b)
+        earliest = min(earliest, row_from)
+        if row_from <= now:
+            _row_command(gpu, memory, channel, b, now)
+            break
+    return earliest
+
+
+@compiled
+def _try_both(gpu: Record, memory: Memory, channel: Record, now: int) -> int:
+    """One bus: the first bank that may has its command, and after a row command a column command can still follow."""
+    earliest = INFINITY
+    row = False
+    tried = 0
+    while tried < gpu.dram_banks:
+        # The pointer may move inside the loop, as it does in the simulator.
+        start = channel.priority + tried
+        if start >= gpu.dram_banks:
+            start -= gpu.dram_banks
+        b = first_from(channel.busy_banks, start)
+        tried += b - start if b >= start else b - start + gpu.dram_banks
+        if tried >= gpu.dram_banks:
+            break
+        tried += 1
+        if not channel.row_banks & bit(b):
+            column_from = _column_from(gpu, channel, b)
+            earliest = min(earliest, column_from)
+            if column_from <= now:
+                _column_command(gpu, memory, channel, b, now)
+                break
+        elif not row:
+            row_from = _row_from(gpu, channel, b)
+            earliest = min(earliest, row_from)
+            if row_from <= now:
+                _row_command(gpu, memory, channel, b, now)
+                row = True
+    return earliest
+
+
+@compiled
+def _column_from(gpu: Record, channel: Record, b: int) -> int:
+    """Tick from which the bank, whose request's row is open, may have its column command."""
     bus = max(channel.column_ok, channel.group_column_ok[b & (gpu.dram_groups - 1)])
-    if packet.kind == WRITE_BACK:
+    if channel.write_banks & bit(b):
         return max(bus, max(channel.write_from[b], channel.write_ok))
     return max(bus, max(channel.read_from[b], channel.read_ok))
 
 
 @compiled
-def _row_from(gpu: Record, memory: Memory, channel: Record, b: int) -> int:
-    """Tick from which the bank may activate its request's row or close another one; never if the row is open already."""
+def _row_from(gpu: Record, channel: Record, b: int) -> int:
+    """Tick from which the bank may activate its request's row, or close the one that is open."""
     if not channel.open[b]:
         return max(channel.activate_ok, max(channel.activate_from[b], channel.cycle_from[b]))
-    if channel.row[b] == memory.packets[channel.serving[b]].row:
-        return INFINITY
     return max(channel.precharge_from[b], channel.group_precharge_ok[b & (gpu.dram_groups - 1)])
 
 
@@ -214,6 +265,7 @@ def _column_command(gpu: Record, memory: Memory, channel: Record, b: int, now: i
         packet.time = channel.data_end
         push(memory.packets, channel.moving, index)
         channel.busy_banks &= ~bit(b)
+        channel.write_banks &= ~bit(b)
 
 
 @compiled
@@ -225,6 +277,7 @@ def _row_command(gpu: Record, memory: Memory, channel: Record, b: int, now: int)
     else:
         channel.open[b] = 1
         channel.row[b] = memory.packets[channel.serving[b]].row
+        channel.row_banks &= ~bit(b)
         channel.activate_ok = now + gpu.rrd
         channel.read_from[b] = now + gpu.rcd
         channel.write_from[b] = now + gpu.rcdw
@@ -242,8 +295,11 @@ def _has_credit(gpu: Record, channel: Record, own: int) -> bool:
 @compiled
 def _accept(gpu: Record, memory: Memory, channel: Record, c: int, cycle: int) -> bool:
     """One request from the channel's slices, alternating, into the delay."""
-    for i in range(gpu.slices_per_channel):
-        own = (channel.last_slice + 1 + i) % gpu.slices_per_channel
+    if channel.offered == 0:
+        return False
+    own = channel.last_slice
+    for _ in range(gpu.slices_per_channel):
+        own = own + 1 if own + 1 < gpu.slices_per_channel else 0
         part = memory.slices[c * gpu.slices_per_channel + own]
         if part.to_dram.count == 0 or part.from_dram.count >= gpu.l2_queue or not _has_credit(gpu, channel, own):
             continue
@@ -256,6 +312,7 @@ def _accept(gpu: Record, memory: Memory, channel: Record, c: int, cycle: int) ->
         index = pop(memory.packets, part.to_dram)
         memory.packets[index].time = cycle + gpu.dram_latency
         push(memory.packets, channel.delayed, index)
+        channel.offered -= 1
         channel.work += 1
         channel.last_slice = own
         return True
@@ -264,9 +321,7 @@ def _accept(gpu: Record, memory: Memory, channel: Record, c: int, cycle: int) ->
 
 @compiled
 def _end_delay(gpu: Record, memory: Memory, channel: Record, cycle: int) -> bool:
-    if channel.delayed.count == 0 or memory.packets[channel.delayed.head].time > cycle:
-        return False
-    if channel.queued >= gpu.dram_queue:
+    if memory.packets[channel.delayed.head].time > cycle or channel.queued >= gpu.dram_queue:
         return False
     packet = memory.packets[channel.delayed.head]
     kind = counters.ATOMS_WRITTEN if packet.kind == WRITE_BACK else counters.ATOMS_READ

@@ -35,10 +35,12 @@ def slice_cycle(gpu: Record, memory: Memory, d: int, now: int) -> None:
         push(packets, part.replies, _next_filled(memory, part))
     if part.from_dram.count > 0:
         _fill(gpu, memory, part, d, pop(packets, part.from_dram))
-        memory.channels[d // gpu.slices_per_channel].asleep_until = 0
+        memory.channels[d >> gpu.slice_bits].asleep_until = 0
     if part.misses.count > 0 and part.to_dram.count < gpu.l2_queue:
         push(packets, part.to_dram, pop(packets, part.misses))
-        memory.channels[d // gpu.slices_per_channel].asleep_until = 0
+        channel = memory.channels[d >> gpu.slice_bits]
+        channel.offered += 1
+        channel.asleep_until = 0
     if part.input.count > 0 and part.port_free <= now:
         if part.to_dram.count < gpu.l2_queue and part.replies.count < gpu.l2_queue:
             _serve_head(gpu, memory, part, d, now)
@@ -114,7 +116,7 @@ def replace_line(gpu: Record, memory: Memory, part: Record, d: int, x: int, line
     line.ignore = 0
     memory.tags[x] = line_number
     if dirty:
-        channel = memory.channels[d // gpu.slices_per_channel]
+        channel = memory.channels[d >> gpu.slice_bits]
         index = take_free(memory.packets, channel)
         packet = memory.packets[index]
         packet.kind = WRITE_BACK

@@ -60,9 +60,12 @@ SLICE = np.dtype(
 
 CHANNEL = np.dtype(
     [
+        ("offered", "i4"),  # requests in its slices' queues to it
         ("work", "i4"),  # requests between leaving a slice's queue and returning to it
         ("queued", "i4"),  # of them in the scheduler's bank queues
         ("busy_banks", "u8"),  # banks with a request being served
+        ("row_banks", "u8"),  # of them those whose request's row is not open
+        ("write_banks", "u8"),  # and those that serve a write
         ("waiting_banks", "u8"),  # banks with requests in their queue
         ("command_from", "i8"),  # no command is possible before this tick
         ("priority", "i4"),
