@@ -53,6 +53,7 @@ class Machine:
         self._memory: Memory = new_memory(self.spec)
         self._networks: Networks = new_networks(self.spec)
         self._sms = new_sms(self.spec, self._gpu)
+        self._hardware = struct(self._gpu), bundle(self._memory), bundle(self._networks), rows(self._sms)
         self._last_sm = self.spec.sms - 1
         self._cycle = 0
         self._counts = _snapshot(self._sms, self._memory, 0)
@@ -65,7 +66,8 @@ class Machine:
     def memcpy_to_device(self, address: int, size_bytes: int) -> None:
         """A MemcpyHtoD line: fills L2 tags, costs no time."""
         if self.spec.memcpy_fills_l2 and size_bytes > 0:
-            l2.copy_from_host(struct(self._gpu), bundle(self._memory), address, size_bytes, self._cycle)
+            gpu, memory, _, _ = self._hardware
+            l2.copy_from_host(gpu, memory, address, size_bytes, self._cycle)
 
     def cold(self) -> None:
         """Empty all caches, close all rows, set pointers back: as if the machine were new."""
@@ -107,19 +109,12 @@ class Machine:
         launch = self._start(program, occupancy)
         before = self._counts
         stopped = np.zeros(self.spec.sms, np.int64)
+        state = struct(launch), rows(stopped)
+        trace = bundle(store.trace())
         budget = 16
         while True:
             began = time.monotonic()
-            status = quantum.advance(
-                struct(self._gpu),
-                bundle(store.trace()),
-                bundle(self._memory),
-                bundle(self._networks),
-                rows(self._sms),
-                struct(launch),
-                rows(stopped),
-                budget,
-            )
+            status = quantum.advance(*self._hardware, trace, *state, budget)
             budget = _next_budget(budget, time.monotonic() - began)
             if status == quantum.ENDED:
                 break
@@ -128,6 +123,7 @@ class Machine:
                     # The SM that waits longest for a CTA stopped in this cycle; `launch` only knows the quantum.
                     on_ctas_needed(int(launch["next_cta"]), int(stopped[stopped >= 0].min()))
                 store.load(int(launch["next_cta"]) + self.spec.sms)
+                trace = bundle(store.trace())
                 launch["loaded"] = store.loaded
                 launch["ctas"] = program.shape.ctas
             elif status != quantum.RUNNING:
@@ -145,7 +141,8 @@ class Machine:
     def _start(self, program: Program, occupancy: Occupancy) -> np.void:
         launch = np.zeros(1, LAUNCH)[0]
         latency = self.spec.launch_latency_cycles
-        quantum.idle(struct(self._gpu), bundle(self._memory), bundle(self._networks), self._cycle, latency)
+        gpu, memory, networks, sms = self._hardware
+        quantum.idle(gpu, memory, networks, self._cycle, latency)
         self._cycle += latency
         launch["ctas"] = program.shape.ctas
         launch["warps_per_cta"] = occupancy.warps_per_cta
@@ -153,7 +150,7 @@ class Machine:
         launch["l1_ways"] = occupancy.l1_ways
         launch["last_sm"] = self._last_sm
         launch["start"] = self._cycle
-        prepare_sms(struct(self._gpu), rows(self._sms), struct(launch))
+        prepare_sms(gpu, sms, struct(launch))
         return launch
 
     def _progress(self, program: Program, launch: np.void, issued_before: int) -> Progress:

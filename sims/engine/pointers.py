@@ -102,21 +102,31 @@ def _struct_type(dtype: np.dtype[Any]) -> StructType:
 
 def rows(array: np.ndarray[Any, Any]) -> Pointer:
     """A one-dimensional array."""
-    return Pointer(_array_type(array, array.dtype.str), array.__array_interface__["data"][0], array)
+    return Pointer(_array_type(array, array.dtype.str), array.ctypes.data, array)
 
 
 def bundle(arrays: Any) -> Pointer:
     """A named tuple of one-dimensional arrays."""
     label = type(arrays).__name__
-    fields = tuple((name, _array_type(a, f"{label}.{name}")) for name, a in arrays._asdict().items())
-    addresses = np.array([a.__array_interface__["data"][0] for a in arrays], np.uint64)
-    return Pointer(BundleType(label, fields), addresses.__array_interface__["data"][0], (addresses, arrays))
+    fields = tuple((name, _array_type(array, f"{label}.{name}")) for name, array in arrays._asdict().items())
+    addresses = np.array([array.ctypes.data for array in arrays], np.uint64)
+    return Pointer(_bundle_type(label, fields), addresses.ctypes.data, (addresses, arrays))
+
+
+@lru_cache
+def _bundle_type(label: str, fields: tuple[tuple[str, RowsType], ...]) -> BundleType:
+    return BundleType(label, fields)
 
 
 def _array_type(array: np.ndarray[Any, Any], tag: str) -> RowsType:
     if array.ndim != 1 or not array.flags.c_contiguous:
         raise ValueError(f"{tag}: {array.ndim} dimensions; compiled code takes contiguous arrays of one")
-    return RowsType(_field_type(array.dtype, tag), array.dtype.itemsize, (None,), tag)
+    return _rows_type(array.dtype, tag)
+
+
+@lru_cache
+def _rows_type(dtype: np.dtype[Any], tag: str) -> RowsType:
+    return RowsType(_field_type(dtype, tag), dtype.itemsize, (None,), tag)
 
 
 # ---- from Python to compiled code --------------------------------------------------------------------------------------

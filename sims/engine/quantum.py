@@ -235,10 +235,10 @@ def _ports_hold_requests(gpu: Record, memory: Memory) -> bool:
 @compiled
 def advance(
     gpu: Record,
-    trace: Trace,
     memory: Memory,
     networks: Networks,
     sms: Table,
+    trace: Trace,
     launch: Record,
     stopped: Table,
     budget: int,
