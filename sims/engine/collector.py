@@ -51,6 +51,9 @@ def banks_written(sm: Record, subcore: int, now: int) -> Word:
 @compiled
 def _dispatch(sm: Record, subcore: int) -> None:
     complete = np.uint64(sm.collector_used[subcore] & ~sm.collector_reading[subcore])
+    # Memory instructions stay for many cycles when the load/store unit is behind: not to be looked at in each.
+    if (sm.memory_operands >> subcore) & 1:
+        complete &= ~np.uint64(sm.collector_memory[subcore])
     while complete:
         unit = count_trailing_zeros(complete)
         complete &= complete - np.uint64(1)
@@ -72,6 +75,7 @@ def _dispatch(sm: Record, subcore: int) -> None:
 @compiled
 def _release_unit(sm: Record, subcore: int, unit: int) -> None:
     sm.collector_used[subcore] &= ~np.uint8(1 << unit)
+    sm.collector_memory[subcore] &= ~np.uint8(1 << unit)
     if not sm.collector_used[subcore]:
         sm.collecting &= ~np.uint8(1 << subcore)
     order = np.uint64(sm.collector_order[subcore])
@@ -139,6 +143,8 @@ def _take(trace: Trace, sm: Record, pipe: int, subcore: int, unit: int) -> None:
     sm.collector_used[subcore] |= np.uint8(1 << unit)
     if reads:
         sm.collector_reading[subcore] |= np.uint8(1 << unit)
+    if pipe == MEMORY_PIPE:
+        sm.collector_memory[subcore] |= np.uint8(1 << unit)
     sm.collector[subcore, unit] = index
     sm.collector_reads[subcore, unit] = reads
     order = np.uint64(sm.collector_order[subcore])

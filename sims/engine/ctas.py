@@ -10,7 +10,6 @@ import numpy as np
 from sims.engine import l1
 from sims.engine.accounts import WHY_FETCH
 from sims.engine.jit import Record, Table, bit, compiled
-from sims.engine.parameters import MAX_L1_LATENCY
 from sims.engine.program import KIND_EXIT
 from sims.engine.scoreboard import EMPTY, INFINITE, RUNNING
 from sims.engine.smstate import BARRIERS, REGISTERS, RESULT_SLOTS
@@ -159,4 +158,4 @@ def prepare_sm(gpu: Record, sm: Record, launch: Record) -> None:
     # Copies that no warp waited for may still be in the bank queues; their cycles were the last kernel's.
     for bank in range(gpu.l1_banks):
         for i in range(sm.bank_count[bank]):
-            sm.bank[bank, (sm.bank_head[bank] + i) % MAX_L1_LATENCY].time = -gpu.l1_latency
+            sm.bank[bank, (sm.bank_head[bank] + i) & gpu.l1_ring].time = -gpu.l1_latency

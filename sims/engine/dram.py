@@ -11,6 +11,8 @@ A tick that moved nothing computes when the next one can; ticks until then are s
 Microbenchmarks: ``dram_chain``, ``dram_bank``, ``dram_read``, ``dram_write``, ``dram_rw``. Twin: tests/engine/twins.py.
 """
 
+import numpy as np
+
 from sims.engine import counters
 from sims.engine.jit import INFINITY, Record, Table, bit, compiled, first_from
 from sims.engine.memory import RECENT_CYCLES, Memory
@@ -118,7 +120,8 @@ def _assign(gpu: Record, memory: Memory, channel: Record) -> bool:
     if channel.bank[b].count == 0:
         channel.waiting_banks &= ~bit(b)
     channel.queued -= 1
-    channel.command_from = 0
+    wanted = _row_from(gpu, channel, b) if channel.row_banks & bit(b) else _column_from(gpu, channel, b)
+    channel.command_from = min(channel.command_from, wanted)
     channel.priority = channel.priority + 1 if channel.priority + 1 < gpu.dram_banks else 0
     return True
 
@@ -164,7 +167,9 @@ def _command(gpu: Record, memory: Memory, channel: Record, now: int) -> bool:
 
 @compiled
 def _try_column(gpu: Record, memory: Memory, channel: Record, now: int) -> int:
-    """The first bank that may has its column command; returns a tick up to ``now``, or the first at which one can."""
+    """The first bank that may has its column command; returns a tick up to ``now``, or one before which none can."""
+    if channel.column_ok > now:
+        return channel.column_ok
     earliest = INFINITY
     banks = channel.busy_banks & ~channel.row_banks
     while banks:
@@ -197,7 +202,13 @@ def _try_row(gpu: Record, memory: Memory, channel: Record, now: int) -> int:
 @compiled
 def _try_both(gpu: Record, memory: Memory, channel: Record, now: int) -> int:
     """One bus: the first bank that may has its command, and after a row command a column command can still follow."""
+    banks = channel.busy_banks
     earliest = INFINITY
+    if channel.column_ok > now:
+        banks &= channel.row_banks
+        earliest = np.int64(channel.column_ok)
+        if not banks:
+            return earliest
     row = False
     tried = 0
     while tried < gpu.dram_banks:
@@ -205,7 +216,7 @@ def _try_both(gpu: Record, memory: Memory, channel: Record, now: int) -> int:
         start = channel.priority + tried
         if start >= gpu.dram_banks:
             start -= gpu.dram_banks
-        b = first_from(channel.busy_banks, start)
+        b = first_from(banks, start)
         tried += b - start if b >= start else b - start + gpu.dram_banks
         if tried >= gpu.dram_banks:
             break

@@ -29,15 +29,15 @@ FULL_SECTOR = 0xFFFFFFFF
 
 
 @compiled
-def bucket_of(line_number: int) -> int:
+def bucket_of(sm: Record, line_number: int) -> int:
     """Hash bucket of a line."""
-    return (line_number ^ (line_number >> 11)) & (L1_BUCKETS - 1)
+    return (line_number ^ (line_number >> 11)) & sm.l1_bucket_mask
 
 
 @compiled
 def find_line(sm: Record, line_number: int) -> int:
     """The way that holds the line, or -1."""
-    x = np.int64(sm.l1_bucket[bucket_of(line_number)])
+    x = np.int64(sm.l1_bucket[bucket_of(sm, line_number)])
     while x >= 0 and sm.line[x].tag != line_number:
         x = np.int64(sm.line[x].chain)
     return x
@@ -110,14 +110,14 @@ def _replace(sm: Record, x: int, line_number: int) -> None:
         line.written[s] = 0
         line.mshr[s] = -1
     line.tag = line_number
-    bucket = bucket_of(line_number)
+    bucket = bucket_of(sm, line_number)
     line.chain = sm.l1_bucket[bucket]
     sm.l1_bucket[bucket] = x
 
 
 @compiled
 def _remove_from_bucket(sm: Record, x: int) -> None:
-    bucket = bucket_of(sm.line[x].tag)
+    bucket = bucket_of(sm, sm.line[x].tag)
     y = np.int64(sm.l1_bucket[bucket])
     if y == x:
         sm.l1_bucket[bucket] = sm.line[x].chain
@@ -380,7 +380,11 @@ def invalidate(gpu: Record, sm: Record, ways: int) -> None:
     """Empty the cache and give it ``ways`` ways: between kernels, and whenever the carve-out changes."""
     sm.l1_ways = ways
     sm.l1_dirty_lines = 0
-    for bucket in range(L1_BUCKETS):
+    buckets = 1
+    while buckets < 2 * gpu.l1_sets * ways and buckets < L1_BUCKETS:
+        buckets *= 2
+    sm.l1_bucket_mask = buckets - 1
+    for bucket in range(buckets):
         sm.l1_bucket[bucket] = -1
     for cache_set in range(gpu.l1_sets):
         first = cache_set * ways

@@ -93,7 +93,7 @@ def find_victim(gpu: Record, memory: Memory, d: int, cache_set: int) -> int:
     for x in range(base, base + gpu.l2_ways):
         if memory.tags[x] < 0:
             invalid = x
-        elif memory.lines[x].pending == 0 and (oldest < 0 or memory.stamps[x] < memory.stamps[oldest]):
+        elif memory.pending[x] == 0 and (oldest < 0 or memory.stamps[x] < memory.stamps[oldest]):
             oldest = x
     return invalid if invalid >= 0 else oldest
 
@@ -148,7 +148,7 @@ def _write(gpu: Record, memory: Memory, part: Record, d: int, packet: Record, no
         replace_line(gpu, memory, part, d, victim, line_number, now)
     line = memory.lines[victim]
     if state == PENDING:
-        line.pending -= 1
+        memory.pending[victim] -= 1
         line.ignore |= np.uint8(1 << s)
     line.written[s] |= packet.byte_mask
     readable = state == VALID or state == DIRTY
@@ -210,7 +210,7 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
     if line.state[s] == PARTIAL:
         line.ignore |= np.uint8(1 << s)
     line.state[s] = PENDING
-    line.pending += 1
+    memory.pending[victim] += 1
     touch(memory, part, victim, now)
     line.mshr[s] = _new_mshr(part, sector)
     _join(memory, part, line.mshr[s], index)
@@ -293,7 +293,7 @@ def _fill(gpu: Record, memory: Memory, part: Record, d: int, packet_index: int) 
     x = find_way(gpu, memory, d, packet.set, mshr.sector >> 2)
     if x >= 0 and memory.lines[x].state[s] == PENDING:
         line = memory.lines[x]
-        line.pending -= 1
+        memory.pending[x] -= 1
         line.state[s] = DIRTY if mshr.atomic or (line.ignore >> s) & 1 else VALID
         line.ignore &= ~np.uint8(1 << s)
     part.filled[(part.filled_head + part.filled_count) & (MAX_L2_MSHRS - 1)] = index
@@ -340,7 +340,7 @@ def copy_from_host(gpu: Record, memory: Memory, address: int, size_bytes: int, n
         if x >= 0:
             line = memory.lines[x]
             if line.state[s] == PENDING:
-                line.pending -= 1
+                memory.pending[x] -= 1
             if line.state[s] != DIRTY:
                 line.state[s] = VALID
             touch(memory, part, x, now)

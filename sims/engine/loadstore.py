@@ -32,7 +32,6 @@ from sims.engine.packets import (
     pop,
     push,
 )
-from sims.engine.parameters import MAX_L1_LATENCY, MAX_SHARED_LATENCY
 from sims.engine.program import (
     KIND_ATOMIC,
     KIND_LDGSTS,
@@ -69,7 +68,7 @@ def loadstore_cycle(
     if sm.write_back >= 0:
         _finish_write_back(trace, sm, now)
     if sm.write_back < 0:
-        _choose_write_back(trace, sm, now)
+        _choose_write_back(gpu, trace, sm, now)
     if port.replies.count > 0 and packets[port.replies.head].time + REPLY_DELAY <= launch.start + now:
         _take_reply(trace, packets, port, sm, now)
     if port.ahead > 0:
@@ -104,7 +103,7 @@ def _finish_write_back(trace: Trace, sm: Record, now: int) -> None:
 
 
 @compiled
-def _choose_write_back(trace: Trace, sm: Record, now: int) -> None:
+def _choose_write_back(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     offers = np.uint64(0)
     if sm.shared_count > 0 and sm.shared_time[sm.shared_head] <= now:
         offers |= bit(TURN_SHARED)
@@ -117,7 +116,7 @@ def _choose_write_back(trace: Trace, sm: Record, now: int) -> None:
     turn = first_from(offers, sm.write_back_turn)
     if turn == TURN_SHARED:
         sm.write_back = sm.shared_load[sm.shared_head]
-        sm.shared_head = (sm.shared_head + 1) & (MAX_SHARED_LATENCY - 1)
+        sm.shared_head = (sm.shared_head + 1) & gpu.shared_ring
         sm.shared_count -= 1
         _leave_pipeline(trace, sm, sm.load[sm.write_back].warp, now)
     elif turn == TURN_BYPASS:
@@ -216,7 +215,7 @@ def _look_up_heads(gpu: Record, trace: Trace, packets: Table, port: Record, sm: 
                 continue
             if outcome == 1:
                 access_done(trace, sm, entry.reference, now)
-        sm.bank_head[bank] = (head + 1) & (MAX_L1_LATENCY - 1)
+        sm.bank_head[bank] = (head + 1) & gpu.l1_ring
         sm.bank_count[bank] -= 1
         if sm.bank_count[bank] == 0:
             sm.bank_busy &= ~(np.uint32(1) << np.uint32(bank))
@@ -252,7 +251,7 @@ def _enter_shared_pipe(gpu: Record, sm: Record, now: int) -> bool:
     if sm.shared_count >= gpu.shared_latency:
         sm.counter[counters.SHARED_STALLS] += 1
         return False
-    tail = (sm.shared_head + sm.shared_count) & (MAX_SHARED_LATENCY - 1)
+    tail = (sm.shared_head + sm.shared_count) & gpu.shared_ring
     sm.shared_time[tail] = now + gpu.shared_latency
     sm.shared_load[tail] = sm.dispatch_load
     sm.shared_count += 1
@@ -272,11 +271,11 @@ def _enter_banks(gpu: Record, trace: Trace, sm: Record, launch: Record, now: int
         bank = (address >> 5) & (gpu.l1_banks - 1)
         count = sm.bank_count[bank]
         if count > 0:
-            newest = sm.bank[bank, (sm.bank_head[bank] + count - 1) & (MAX_L1_LATENCY - 1)].time
+            newest = sm.bank[bank, (sm.bank_head[bank] + count - 1) & gpu.l1_ring].time
             if count >= gpu.l1_latency or newest == now:
                 sm.counter[counters.L1_BANK_CONFLICTS] += 1
                 return False
-        entry = sm.bank[bank, (sm.bank_head[bank] + count) & (MAX_L1_LATENCY - 1)]
+        entry = sm.bank[bank, (sm.bank_head[bank] + count) & gpu.l1_ring]
         entry.address = address
         entry.time = now
         entry.byte_mask = trace.sector_masks[sm.dispatch_pointer]

@@ -1,8 +1,9 @@
 """State of the memory side: L2 slices, DRAM channels, packets. Rules are in l2.py, dram.py and crossbar.py."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sims.engine.clock import CLOCK, SCHEDULE, SCHEDULE_CYCLES
 from sims.engine.counters import CACHE_COUNTERS, CHANNEL_COUNTERS
@@ -17,9 +18,11 @@ RECENT_CYCLES = 1024
 FULL_RING = 1024
 """Cycles for which a slice's full input queue is remembered; longer than the memory side runs ahead of the SMs."""
 
+CACHE_LINE_BYTES = 64
+"""Of the machine this runs on."""
+
 L2_LINE = np.dtype(
     [
-        ("pending", "u1"),  # sectors that wait for data
         ("ignore", "u1"),  # sectors written while pending: the fill leaves them dirty
         ("state", "u1", (4,)),
         ("mshr", "i2", (4,)),
@@ -129,13 +132,14 @@ CROSSBAR = np.dtype(
 
 
 class Memory(NamedTuple):
-    """Arrays of the memory side, by index of the part; lines of set ``s`` of slice ``d`` begin at ``(d * sets + s) * ways``."""
+    """Arrays of the memory side (``pending``: sectors of a line that wait for data), by index of the part; lines of set ``s`` of slice ``d`` begin at ``(d * sets + s) * ways``."""
 
     packets: Table
     ports: Table
     slices: Table
     tags: Table
     stamps: Table
+    pending: Table
     lines: Table
     full: Table
     channels: Table
@@ -148,6 +152,13 @@ class Networks(NamedTuple):
     requests: Table
     replies: Table
     clock: Table
+
+
+def aligned_zeros(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Zeros that begin at a cache line, so that records of a line's size do not straddle two."""
+    raw = np.zeros(length * dtype.itemsize + CACHE_LINE_BYTES, np.uint8)
+    first = -raw.ctypes.data % CACHE_LINE_BYTES
+    return raw[first : first + length * dtype.itemsize].view(dtype)
 
 
 def _pools(memory: Memory) -> None:
@@ -169,12 +180,13 @@ def new_memory(spec: GpuSpec) -> Memory:
     slices, lines = spec.l2_slices, spec.l2_sets * spec.l2_ways
     packets = spec.sms * PACKETS_PER_SM + spec.memory_channels * PACKETS_PER_CHANNEL
     memory = Memory(
-        packets=np.zeros(packets, PACKET),
+        packets=aligned_zeros(packets, PACKET),
         ports=np.zeros(spec.sms, PORT),
         slices=np.zeros(slices, SLICE),
         tags=np.full(slices * lines, -1, np.int64),
         stamps=np.zeros(slices * lines, np.int64),
-        lines=np.zeros(slices * lines, L2_LINE),
+        pending=np.zeros(slices * lines, np.uint8),
+        lines=aligned_zeros(slices * lines, L2_LINE),
         full=np.full(slices * FULL_RING, -1, np.int64),
         channels=np.zeros(spec.memory_channels, CHANNEL),
         schedule=np.zeros(SCHEDULE_CYCLES, SCHEDULE),

@@ -20,25 +20,22 @@ PACKETS_PER_SM = 4096
 PACKETS_PER_CHANNEL = 1024
 
 PACKET = np.dtype(
-    [
-        ("address", "i8"),
-        ("time", "i8"),  # when it may leave the queue it is in (cycle; in the DRAM's bank queues unused)
-        ("next", "i4"),
-        ("waiter", "i4"),  # next packet that waits for the same L2 sector
-        ("byte_mask", "u4"),
-        ("sm", "i4"),
-        ("slice", "i4"),
-        ("set", "i4"),
-        ("reference", "i4"),  # SM side: MSHR of a load, warp of a store, load slot of a bypassing access
-        ("mshr", "i4"),  # L2 MSHR of the request that went to DRAM
-        ("row", "i4"),
-        ("bytes", "i4"),  # still to be moved over the DRAM bus
-        ("bank", "u1"),
-        ("kind", "u1"),
-        ("flags", "u1"),
-    ],
-    align=True,
-)
+    {
+        "names": [
+            "address", "time", "next", "waiter", "byte_mask", "set", "reference", "row", "sm", "slice", "mshr", "bytes",
+            "bank", "kind", "flags",
+        ],
+        "formats": ["i8", "i8", "i4", "i4", "u4", "i4", "i4", "i4", "i2", "i2", "i2", "i2", "u1", "u1", "u1"],
+        "offsets": [0, 8, 16, 20, 24, 28, 32, 36, 40, 42, 44, 46, 48, 49, 50],
+        "itemsize": 64,
+    }
+)  # fmt: skip
+"""One cache line each.
+
+``time``: when it may leave the queue it is in (cycle; in the DRAM's bank queues unused). ``waiter``: next packet that waits for
+the same L2 sector. ``reference``: on the SM's side the MSHR of a load, the warp of a store, the load slot of a bypassing access.
+``mshr``: L2 MSHR of a request that went to DRAM. ``bytes``: still to be moved over the DRAM bus.
+"""
 
 DEPARTURES = 1024
 """Cycles for which departures of a tight buffer are kept; longer than a quantum."""

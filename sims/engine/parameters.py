@@ -36,7 +36,7 @@ INDEX_IPOLY_MODULO = 6
 
 _INTEGERS = """
 sms warps_per_sm subcores registers_per_sm scheduler register_banks collectors
-shared_latency l1_sets l1_lines l1_latency l1_banks l1_mshrs l1_merges l1_miss_queue l1_write_percent
+shared_latency shared_ring l1_sets l1_lines l1_latency l1_ring l1_banks l1_mshrs l1_merges l1_miss_queue l1_write_percent
 channels slices_per_channel slices l2_sets l2_ways l2_mshrs l2_merges l2_miss_queue rop_latency l2_queue icnt_buffer
 has_odd_channels channel_shift channel_bits slice_bits indexing set_shift lowest_bank_bit lowest_bank_bit_packed
 dram_latency dram_queue dram_banks dram_groups dual_bus atom_bytes burst_ticks
@@ -144,6 +144,11 @@ def parameters_of(spec: GpuSpec) -> np.void:
     return record
 
 
+def ring_mask(entries: int) -> int:
+    """Index mask of a ring buffer: the next power of two less one. A short ring stays in the host's cache."""
+    return (1 << (entries - 1).bit_length()) - 1
+
+
 def _fill_sm(record: np.void, spec: GpuSpec, subcores: int, lines: int) -> None:
     for name in ("sms", "warps_per_sm", "registers_per_sm", "l1_sets", "l1_banks"):
         record[name] = getattr(spec, name)
@@ -152,6 +157,8 @@ def _fill_sm(record: np.void, spec: GpuSpec, subcores: int, lines: int) -> None:
     record["register_banks"] = max(1, spec.register_banks_per_sm // subcores)
     record["collectors"] = min(MAX_COLLECTORS, max(1, spec.collector_units_per_sm // subcores))
     record["shared_latency"] = spec.shared_memory_latency_cycles
+    record["shared_ring"] = ring_mask(spec.shared_memory_latency_cycles)
+    record["l1_ring"] = ring_mask(spec.l1_latency_cycles)
     record["l1_lines"] = lines
     record["l1_latency"] = spec.l1_latency_cycles
     record["l1_mshrs"] = spec.l1_mshr_entries

@@ -110,7 +110,7 @@ _FIELDS = [
     ("latched_pipes", "u4"), ("latch_order", "u4", (PIPES,)), ("latch_count", "u1", (PIPES,)),
     ("latch", "u1", (MAX_SUBCORES, PIPES)), ("latch_full", "u4", (MAX_SUBCORES,)),
     ("collecting", "u1"), ("collector_used", "u1", (MAX_SUBCORES,)), ("collector_reading", "u1", (MAX_SUBCORES,)),
-    ("collector_order", "u4", (MAX_SUBCORES,)), ("collector", "u1", (MAX_SUBCORES, MAX_COLLECTORS)),
+    ("collector_memory", "u1", (MAX_SUBCORES,)), ("collector_order", "u4", (MAX_SUBCORES,)), ("collector", "u1", (MAX_SUBCORES, MAX_COLLECTORS)),
     ("collector_reads", "u8", (MAX_SUBCORES, MAX_COLLECTORS)),
     ("operands_full", "u4", (MAX_SUBCORES,)), ("operands", "u1", (MAX_SUBCORES, PIPES)), ("waiting_operands", "i4"),
     ("unit_free", "i4", (MAX_SUBCORES, PIPES)),
@@ -125,7 +125,7 @@ _FIELDS = [
     ("bank", BANK_ENTRY, (MAX_L1_BANKS, MAX_L1_LATENCY)),
     ("free_loads", "i4"), ("free_load", "i4", (LOAD_SLOTS,)), ("load", LOAD_SLOT, (LOAD_SLOTS,)),
     # L1
-    ("l1_ways", "i4"), ("l1_dirty_lines", "i4"), ("l1_live_mshrs", "i4"), ("l1_orphans", "i4"),
+    ("l1_ways", "i4"), ("l1_dirty_lines", "i4"), ("l1_live_mshrs", "i4"), ("l1_orphans", "i4"), ("l1_bucket_mask", "i4"),
     ("l1_free_mshr", "i4"), ("l1_free_waiter", "i4"),
     ("l1_newest", "i2", (64,)), ("l1_oldest", "i2", (64,)), ("l1_bucket", "i2", (L1_BUCKETS,)),
     ("line", LINE, (MAX_L1_LINES,)), ("mshr", L1_MSHR, (MAX_L1_MSHRS,)), ("waiter", WAITER, (WAITERS,)),
