@@ -146,6 +146,7 @@ def prepare_sm(gpu: Record, sm: Record, launch: Record) -> None:
     sm.last_end = 0
     sm.error = 0
     sm.next_age = 0
+    sm.blocked_banks = 0
     for slot in range(len(sm.wake)):
         sm.wake[slot] = 0
     for word in range(len(sm.wake_occupied)):

@@ -4,7 +4,7 @@ Sector cache of 128 B lines, write-through, allocating on misses and stores with
 at the head of the bank queues. A stored sector becomes readable when all its 32 bytes have been written or its fill has
 come. Misses take an MSHR (key: sector; further loads of the sector join it, up to a limit) and a place in the miss queue,
 which sends one packet a cycle. A look-up that cannot be served fails and is repeated every cycle; until then its bank is
-blocked.
+blocked. Each repetition counts, but nothing is looked up again before ``l1_version`` says that something has changed.
 
 Lines lie in a hash table and, per set, in a list from newest to oldest (a set has up to 256 ways). Lines touched in the
 same cycle are ordered by way, as Accel-Sim's search for the smallest time stamp finds them.
@@ -146,9 +146,23 @@ def find_mshr(gpu: Record, sm: Record, x: int, sector: int) -> int:
 
 @compiled
 def _fail(sm: Record, access_type: int, cause: int) -> bool:
-    sm.counter[counters.CACHE_OUTCOMES + access_type * 6 + counters.RESERVATION_FAIL] += 1
-    sm.counter[counters.CACHE_FAILURES + access_type * 4 + cause] += 1
+    sm.l1_failure = access_type * len(counters.FAILURES) + cause
+    count_failure(sm, sm.l1_failure, 1)
     return False
+
+
+@compiled
+def count_failure(sm: Record, failure: int, times: int) -> None:
+    """``times`` look-ups that failed alike; ``failure`` is an access type and a cause in one number."""
+    access_type = failure // len(counters.FAILURES)
+    sm.counter[counters.CACHE_OUTCOMES + access_type * len(counters.OUTCOMES) + counters.RESERVATION_FAIL] += times
+    sm.counter[counters.CACHE_FAILURES + failure] += times
+
+
+@compiled
+def changed(sm: Record) -> None:
+    """Something that a look-up depends on is different now: failed ones have to be tried again."""
+    sm.l1_version += 1
 
 
 @compiled
@@ -167,6 +181,7 @@ def load(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, n
     x = find_line(sm, line_number)
     state = sm.line[x].state[s] if x >= 0 else INVALID
     if state == VALID or state == DIRTY:
+        changed(sm)
         touch(sm, cache_set, x, now)
         _count(sm, kind, counters.HIT)
         return 1
@@ -184,6 +199,7 @@ def load(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, n
         if sm.mshr[mshr].count >= gpu.l1_merges or sm.l1_free_waiter < 0:
             _fail(sm, kind, counters.MSHR_MERGE_FAIL)
             return -1
+        changed(sm)
         if state == PENDING:
             touch(sm, cache_set, x, now)
         _count(sm, kind, counters.MSHR_HIT)
@@ -195,6 +211,7 @@ def load(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, n
     if sm.l1_live_mshrs >= gpu.l1_mshrs or sm.l1_free_waiter < 0:
         _fail(sm, kind, counters.MSHR_ENTRY_FAIL)
         return -1
+    changed(sm)
     _count(sm, kind, counters.MISS if x < 0 else counters.SECTOR_MISS)
     if x < 0:
         _replace(sm, victim, line_number)
@@ -229,6 +246,7 @@ def store(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, 
             return _fail(sm, kind, counters.LINE_ALLOC_FAIL)
     if sm.miss_count >= gpu.l1_miss_queue or port.free_count == 0:
         return _fail(sm, kind, counters.MISS_QUEUE_FULL)
+    changed(sm)
     if not found:
         _replace(sm, x, line_number)
     line = sm.line[x]
@@ -325,6 +343,7 @@ def new_packet(gpu: Record, packets: Table, port: Record, sm: Record, address: i
 @compiled
 def send_miss(packets: Table, port: Record, sm: Record, cycle: int) -> None:
     """The miss queue's head leaves for the crossbar, which may pass it on from (global) ``cycle`` on."""
+    changed(sm)
     index = sm.miss_head
     sm.miss_head = packets[index].next
     sm.miss_count -= 1
@@ -356,6 +375,7 @@ def fill(sm: Record, mshr: int) -> None:
 @compiled
 def next_filled(sm: Record) -> int:
     """Load slot of the next access whose data have come."""
+    changed(sm)
     index = np.int64(sm.filled[sm.filled_head])
     mshr = sm.mshr[index]
     node = mshr.head
@@ -378,6 +398,7 @@ def next_filled(sm: Record) -> int:
 @compiled
 def invalidate(gpu: Record, sm: Record, ways: int) -> None:
     """Empty the cache and give it ``ways`` ways: between kernels, and whenever the carve-out changes."""
+    changed(sm)
     sm.l1_ways = ways
     sm.l1_dirty_lines = 0
     buckets = 1

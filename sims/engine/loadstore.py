@@ -177,6 +177,7 @@ def _copy_done(trace: Trace, sm: Record, warp: int, group: int, now: int) -> Non
 
 @compiled
 def _take_reply(trace: Trace, packets: Table, port: Record, sm: Record, now: int) -> None:
+    l1.changed(sm)
     packet = packets[port.replies.head]
     level = WHY_DRAM if packet.flags & MISSED_L2_FLAG else WHY_L2
     if packet.kind == LOAD:
@@ -199,6 +200,7 @@ def _take_reply(trace: Trace, packets: Table, port: Record, sm: Record, now: int
 @compiled
 def _look_up_heads(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, now: int) -> None:
     busy = np.uint64(sm.bank_busy)
+    blocked = np.uint64(0)
     while busy:
         bank = count_trailing_zeros(busy)
         busy &= busy - np.uint64(1)
@@ -206,19 +208,39 @@ def _look_up_heads(gpu: Record, trace: Trace, packets: Table, port: Record, sm: 
         entry = sm.bank[bank, head]
         if entry.time + gpu.l1_latency > now:
             continue
-        if entry.reference < 0:
-            if not l1.store(gpu, packets, port, sm, entry, -1 - entry.reference, now):
-                continue
+        if sm.bank_version[bank] == sm.l1_version:
+            blocked |= bit(bank)
+            l1.count_failure(sm, sm.bank_failure[bank], 1)
+        elif _look_up(gpu, trace, packets, port, sm, entry, now):
+            sm.bank_head[bank] = (head + 1) & gpu.l1_ring
+            sm.bank_count[bank] -= 1
+            if sm.bank_count[bank] == 0:
+                sm.bank_busy &= ~(np.uint32(1) << np.uint32(bank))
         else:
-            outcome = l1.load(gpu, packets, port, sm, entry, now)
-            if outcome < 0:
-                continue
-            if outcome == 1:
-                access_done(trace, sm, entry.reference, now)
-        sm.bank_head[bank] = (head + 1) & gpu.l1_ring
-        sm.bank_count[bank] -= 1
-        if sm.bank_count[bank] == 0:
-            sm.bank_busy &= ~(np.uint32(1) << np.uint32(bank))
+            blocked |= bit(bank)
+            sm.bank_version[bank] = sm.l1_version
+            sm.bank_failure[bank] = sm.l1_failure
+    sm.blocked_banks = blocked
+
+
+@compiled
+def _look_up(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, entry: Record, now: int) -> bool:
+    if entry.reference < 0:
+        return l1.store(gpu, packets, port, sm, entry, -1 - entry.reference, now)
+    outcome = l1.load(gpu, packets, port, sm, entry, now)
+    if outcome == 1:
+        access_done(trace, sm, entry.reference, now)
+    return outcome >= 0
+
+
+@compiled
+def count_skipped(sm: Record, cycles: int) -> None:
+    """``cycles`` in which nothing could happen were not visited: the heads of blocked banks failed in each."""
+    blocked = np.uint64(sm.blocked_banks)
+    while blocked:
+        bank = count_trailing_zeros(blocked)
+        blocked &= blocked - np.uint64(1)
+        l1.count_failure(sm, sm.bank_failure[bank], cycles)
 
 
 # ---- dispatch ---------------------------------------------------------------------------------------------------------
@@ -441,5 +463,8 @@ def next_event(gpu: Record, packets: Table, port: Record, sm: Record, launch: Re
     while busy:
         bank = count_trailing_zeros(busy)
         busy &= busy - np.uint64(1)
-        earliest = min(earliest, np.int64(sm.bank[bank, sm.bank_head[bank]].time) + gpu.l1_latency)
+        # A head that failed waits for a change, which is an event of its own.
+        if not (sm.blocked_banks >> bank) & 1 or sm.bank_version[bank] != sm.l1_version:
+            due = np.int64(sm.bank[bank, sm.bank_head[bank]].time) + gpu.l1_latency
+            earliest = min(earliest, due)
     return max(earliest, now + 1)

@@ -132,7 +132,10 @@ CROSSBAR = np.dtype(
 
 
 class Memory(NamedTuple):
-    """Arrays of the memory side (``pending``: sectors of a line that wait for data), by index of the part; lines of set ``s`` of slice ``d`` begin at ``(d * sets + s) * ways``."""
+    """Arrays of the memory side, by index of the part; lines of set ``s`` of slice ``d`` begin at ``(d * sets + s) * ways``.
+
+    ``pending`` counts the sectors of a line that wait for data.
+    """
 
     packets: Table
     ports: Table

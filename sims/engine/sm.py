@@ -27,6 +27,7 @@ def run(
         _cycle(gpu, trace, packets, port, sm, launch, now)
         if sm.resident == 0:
             sm.time = scoreboard.INFINITE
+            sm.blocked_banks = 0
             return now if cta_waits else -1
         following = _next_cycle(gpu, packets, port, sm, launch, now)
         if cta_waits and sm.resident < launch.ctas_per_sm:
@@ -41,6 +42,8 @@ def run(
 def _cycle(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int) -> None:
     """One cycle, in the simulator's order: units, load/store unit, collector, issue, fetch."""
     sm.progress = 0
+    if sm.blocked_banks and now > sm.last_visit + 1:
+        loadstore.count_skipped(sm, now - sm.last_visit - 1)
     sm.last_visit = now
     sm.counter[counters.VISITED_CYCLES] += 1
     scoreboard.wake_due(trace, sm, now)
