@@ -1,7 +1,9 @@
 """A simulated GPU: feed it memcpy lines and kernels in the order of the trace."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,10 +17,11 @@ from sims.engine.errors import Cancelled, KernelError
 from sims.engine.memory import Memory, Networks, new_memory, new_networks
 from sims.engine.occupancy import Occupancy, occupancy_of
 from sims.engine.parameters import MAX_L1_MSHRS, MAX_WARPS, parameters_of, unsupported_features
-from sims.engine.pointers import bundle, rows, struct
+from sims.engine.pointers import Pointer, bundle, rows, struct
 from sims.engine.program import Program
 from sims.engine.results import Counts, KernelResult, collect
 from sims.engine.smstate import IN_FLIGHT, LOAD_SLOTS, SM_STATE, WAITERS
+from sims.engine.team import TEAM
 from sims.gpus.spec import GpuSpec
 
 SLICE_SECONDS = 0.1
@@ -47,6 +50,9 @@ class Machine:
     def __post_init__(self) -> None:
         self.unsupported = unsupported_features(self.spec)
         self._gpu = parameters_of(self.spec)
+        self._team = np.zeros(1, TEAM)[0]
+        self._team["threads"] = self.threads
+        self._pool = ThreadPoolExecutor(max(1, self.threads - 1), "engine")
         self._reset()
 
     def _reset(self) -> None:
@@ -109,12 +115,13 @@ class Machine:
         launch = self._start(program, occupancy)
         before = self._counts
         stopped = np.zeros(self.spec.sms, np.int64)
-        state = struct(launch), rows(stopped)
+        state = struct(launch), rows(stopped), struct(self._team)
         trace = bundle(store.trace())
         budget = 16
         while True:
             began = time.monotonic()
-            status = quantum.advance(*self._hardware, trace, *state, budget)
+            with self._helpers(trace, state):
+                status = quantum.advance(*self._hardware, trace, *state, budget)
             budget = _next_budget(budget, time.monotonic() - began)
             if status == quantum.ENDED:
                 break
@@ -138,11 +145,24 @@ class Machine:
         self._counts = after = _snapshot(self._sms, self._memory, self._cycle)
         return collect(program, self.spec, occupancy, cycles, before, after)
 
+    @contextmanager
+    def _helpers(self, trace: Pointer, state: tuple[Pointer, ...]) -> Iterator[None]:
+        """The other threads, for as long as compiled code runs; it sends them home itself."""
+        gpu, memory, _, sms = self._hardware
+        generation = int(self._team["generation"])
+        started = [
+            self._pool.submit(quantum.help_out, gpu, memory, sms, trace, *state, generation)
+            for _ in range(self.threads - 1)
+        ]
+        yield
+        for helper in started:
+            helper.result()
+
     def _start(self, program: Program, occupancy: Occupancy) -> np.void:
         launch = np.zeros(1, LAUNCH)[0]
         latency = self.spec.launch_latency_cycles
         gpu, memory, networks, sms = self._hardware
-        quantum.idle(gpu, memory, networks, self._cycle, latency)
+        quantum.idle(gpu, memory, networks, self._cycle, latency, struct(np.zeros(1, TEAM)[0]))
         self._cycle += latency
         launch["ctas"] = program.shape.ctas
         launch["warps_per_cta"] = occupancy.warps_per_cta

@@ -12,7 +12,7 @@ the crossbar runs first and the SM learns when its packets left. Exact, and a sa
 
 import numpy as np
 
-from sims.engine import channel, clock, crossbar, ctas, sm
+from sims.engine import channel, clock, crossbar, ctas, sm, team
 from sims.engine.jit import Record, Table, compiled
 from sims.engine.memory import Memory, Networks
 from sims.engine.scoreboard import INFINITE
@@ -21,6 +21,8 @@ from sims.engine.trace import Trace
 RUNNING, NEEDS_CTAS, ENDED, DEADLOCKED, BAD_WARP = range(5)
 PHASE_RUN, PHASE_HAND_OUT = range(2)
 MAX_QUANTUM = 256
+SHARED_ITEMS = 2
+"""SMs or channels per thread that make it worth to call the helpers."""
 
 
 @compiled
@@ -60,11 +62,86 @@ def run_sm(gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record
 
 
 @compiled
-def run_sms(gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, tight: bool) -> None:
-    """All SMs whose buffers are tight, or all others."""
+def run_sms(
+    gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, tight: bool, helpers: Record
+) -> None:
+    """All SMs whose buffers are tight, or all others; with the helpers if there are enough of them to do."""
+    if helpers.threads > 1:
+        limit = launch.horizon if tight else launch.limit
+        busy = 0
+        for index in range(gpu.sms):
+            if (memory.ports[index].tight > 0) == tight and stopped[index] < 0:
+                busy += has_work(sms[index], memory.ports[index], limit)
+        if busy >= SHARED_ITEMS * helpers.threads:
+            team.open_task(helpers, team.RUN_TIGHT_SMS if tight else team.RUN_SMS, gpu.sms)
+            take_sms(gpu, trace, memory, sms, launch, stopped, tight, helpers)
+            team.wait_for_helpers(helpers)
+            return
     for index in range(gpu.sms):
         if (memory.ports[index].tight > 0) == tight and stopped[index] < 0:
             run_sm(gpu, trace, memory, sms, launch, stopped, index)
+
+
+@compiled
+def take_sms(
+    gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, tight: bool, helpers: Record
+) -> None:
+    """One thread's part of :func:`run_sms`."""
+    index = team.take(helpers)
+    while index >= 0:
+        if (memory.ports[index].tight > 0) == tight and stopped[index] < 0:
+            run_sm(gpu, trace, memory, sms, launch, stopped, index)
+        index = team.take(helpers)
+
+
+@compiled
+def share_channels(gpu: Record, memory: Memory, first_cycle: int, cycles: int, helpers: Record) -> None:
+    """All memory channels over a stretch of cycles, with the helpers if there are enough of them to do."""
+    if helpers.threads > 1:
+        busy = 0
+        for c in range(gpu.channels):
+            busy += not channel.is_quiet(gpu, memory, c)
+        if busy >= SHARED_ITEMS * helpers.threads:
+            helpers.first_cycle = first_cycle
+            helpers.cycles = cycles
+            team.open_task(helpers, team.RUN_CHANNELS, gpu.channels)
+            take_channels(gpu, memory, helpers)
+            team.wait_for_helpers(helpers)
+            return
+    for c in range(gpu.channels):
+        channel.run(gpu, memory, c, first_cycle, cycles)
+
+
+@compiled
+def take_channels(gpu: Record, memory: Memory, helpers: Record) -> None:
+    """One thread's part of :func:`share_channels`."""
+    c = team.take(helpers)
+    while c >= 0:
+        channel.run(gpu, memory, c, helpers.first_cycle, helpers.cycles)
+        c = team.take(helpers)
+
+
+@compiled
+def help_out(
+    gpu: Record,
+    memory: Memory,
+    sms: Table,
+    trace: Trace,
+    launch: Record,
+    stopped: Table,
+    helpers: Record,
+    generation: int,
+) -> None:
+    """A helper's life beside one :func:`advance`, which began after ``generation``."""
+    while True:
+        generation = team.wait_for_task(helpers, generation)
+        if helpers.task == team.DONE:
+            return
+        if helpers.task == team.RUN_CHANNELS:
+            take_channels(gpu, memory, helpers)
+        else:
+            take_sms(gpu, trace, memory, sms, launch, stopped, helpers.task == team.RUN_TIGHT_SMS, helpers)
+        team.finish(helpers)
 
 
 @compiled
@@ -86,7 +163,14 @@ def hand_out(gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Reco
 
 @compiled
 def extend_horizon(
-    gpu: Record, trace: Trace, memory: Memory, networks: Networks, sms: Table, launch: Record, stopped: Table
+    gpu: Record,
+    trace: Trace,
+    memory: Memory,
+    networks: Networks,
+    sms: Table,
+    launch: Record,
+    stopped: Table,
+    helpers: Record,
 ) -> None:
     """Run the request crossbar as far as all that can pass is known, then the SMs with tight buffers up to there.
 
@@ -107,7 +191,7 @@ def extend_horizon(
         cross_requests(gpu, memory, networks, launch.start + launch.crossed + 1, behind)
         launch.crossed = launch.horizon
         launch.horizon += 1
-    run_sms(gpu, trace, memory, sms, launch, stopped, True)
+    run_sms(gpu, trace, memory, sms, launch, stopped, True, helpers)
 
 
 @compiled
@@ -134,15 +218,14 @@ def cross_requests(gpu: Record, memory: Memory, networks: Networks, first: int, 
 
 
 @compiled
-def run_memory(gpu: Record, memory: Memory, networks: Networks, crossed: int, end: int) -> None:
+def run_memory(gpu: Record, memory: Memory, networks: Networks, crossed: int, end: int, helpers: Record) -> None:
     """Requests sent before ``end`` cross over (up to ``crossed`` they have); memory follows up to the end of their delay."""
     replies, time = networks.replies[0], networks.clock[0]
     cross_requests(gpu, memory, networks, crossed + 1, end - crossed)
     first = time.cycle
     ahead = end + 1 + gpu.rop_latency - first
     clock.schedule_ticks(time, memory.schedule, ahead)
-    for c in range(gpu.channels):
-        channel.run(gpu, memory, c, first, ahead)
+    share_channels(gpu, memory, first, ahead, helpers)
     crossbar.collect_replies(replies, memory.packets, memory.slices, first)
     for now in range(first, first + ahead):
         if replies.waiting == 0:
@@ -162,7 +245,7 @@ def is_quiet(gpu: Record, memory: Memory, networks: Networks) -> bool:
 
 
 @compiled
-def idle(gpu: Record, memory: Memory, networks: Networks, cycle: int, cycles: int) -> None:
+def idle(gpu: Record, memory: Memory, networks: Networks, cycle: int, cycles: int, helpers: Record) -> None:
     """``cycles`` without SM activity from global ``cycle`` on (launch latency): memory goes on, then only clocks move."""
     done = 0
     while done < cycles:
@@ -172,7 +255,7 @@ def idle(gpu: Record, memory: Memory, networks: Networks, cycle: int, cycles: in
             ahead = cycle + done + step + 1 + gpu.rop_latency - networks.clock[0].cycle
             clock.schedule_ticks(networks.clock[0], memory.schedule, ahead)
         else:
-            run_memory(gpu, memory, networks, cycle + done, cycle + done + step)
+            run_memory(gpu, memory, networks, cycle + done, cycle + done + step, helpers)
         done += step
 
 
@@ -197,7 +280,9 @@ def _first_error(gpu: Record, sms: Table) -> int:
 
 
 @compiled
-def _finish_quantum(gpu: Record, memory: Memory, networks: Networks, sms: Table, launch: Record) -> int:
+def _finish_quantum(
+    gpu: Record, memory: Memory, networks: Networks, sms: Table, launch: Record, helpers: Record
+) -> int:
     """Exchange with the memory side; returns what became of the kernel."""
     if _first_error(gpu, sms) >= 0:
         return BAD_WARP
@@ -212,14 +297,14 @@ def _finish_quantum(gpu: Record, memory: Memory, networks: Networks, sms: Table,
         # The next kernel's clock starts here, so the memory side must not run further ahead of it.
         cycles = launch.end + 1 - launch.cycle
     launch.cycle += cycles
-    run_memory(gpu, memory, networks, launch.start + launch.crossed, launch.start + launch.cycle)
+    run_memory(gpu, memory, networks, launch.start + launch.crossed, launch.start + launch.cycle, helpers)
     if ended:
         return ENDED
     upcoming = _next_sm_event(gpu, sms, memory, launch)
     if upcoming > launch.cycle and is_quiet(gpu, memory, networks) and not _ports_hold_requests(gpu, memory):
         if upcoming >= INFINITE:
             return DEADLOCKED
-        idle(gpu, memory, networks, launch.start + launch.cycle, upcoming - launch.cycle)
+        idle(gpu, memory, networks, launch.start + launch.cycle, upcoming - launch.cycle, helpers)
         launch.cycle = upcoming
     return RUNNING
 
@@ -241,9 +326,28 @@ def advance(
     trace: Trace,
     launch: Record,
     stopped: Table,
+    helpers: Record,
     budget: int,
 ) -> int:
     """Run up to ``budget`` quanta; returns why it stopped (RUNNING: the budget is used up)."""
+    status = _advance(gpu, memory, networks, sms, trace, launch, stopped, helpers, budget)
+    if helpers.threads > 1:
+        team.open_task(helpers, team.DONE, 0)
+    return status
+
+
+@compiled
+def _advance(
+    gpu: Record,
+    memory: Memory,
+    networks: Networks,
+    sms: Table,
+    trace: Trace,
+    launch: Record,
+    stopped: Table,
+    helpers: Record,
+    budget: int,
+) -> int:
     for _ in range(budget):
         if launch.phase == PHASE_RUN:
             length = quantum_length(gpu, memory)
@@ -251,16 +355,16 @@ def advance(
             launch.tight = mark_tight(gpu, memory, length)
             launch.horizon = launch.cycle if launch.tight else launch.limit
             launch.crossed = launch.cycle
-            run_sms(gpu, trace, memory, sms, launch, stopped, False)
+            run_sms(gpu, trace, memory, sms, launch, stopped, False, helpers)
             launch.phase = PHASE_HAND_OUT
         status = hand_out(gpu, trace, memory, sms, launch, stopped)
         while status == RUNNING and launch.horizon < launch.limit:
-            extend_horizon(gpu, trace, memory, networks, sms, launch, stopped)
+            extend_horizon(gpu, trace, memory, networks, sms, launch, stopped, helpers)
             status = hand_out(gpu, trace, memory, sms, launch, stopped)
         if status != RUNNING:
             return status
         launch.phase = PHASE_RUN
-        status = _finish_quantum(gpu, memory, networks, sms, launch)
+        status = _finish_quantum(gpu, memory, networks, sms, launch, helpers)
         if status != RUNNING:
             return status
     return RUNNING
