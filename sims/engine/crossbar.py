@@ -15,6 +15,7 @@ import numpy as np
 from sims.engine.jit import Record, Table, Word, bit, compiled, count_trailing_zeros
 from sims.engine.memory import CALENDAR, FULL_RING, Memory
 from sims.engine.packets import note_departure, pop, push
+from sims.engine.pointers import prefetch
 
 
 @compiled
@@ -87,6 +88,7 @@ def collect_requests(net: Record, packets: Table, ports: Table, now: int) -> Non
         if ports[source].requests.count > 0 and not net.joined[source]:
             net.joined[source] = 1
             head = packets[ports[source].requests.head]
+            prefetch(packets, head.next)
             add_head(net, source, head.slice, head.time, now)
 
 
@@ -115,6 +117,7 @@ def transfer_requests(gpu: Record, net: Record, memory: Memory, now: int) -> Non
             _deliver_request(gpu, net, memory, output, index, now)
             if ports[source].requests.count > 0:
                 head = packets[ports[source].requests.head]
+                prefetch(packets, head.next)
                 add_head(net, source, head.slice, head.time, now)
             else:
                 net.joined[source] = 0
@@ -170,6 +173,7 @@ def collect_replies(net: Record, packets: Table, slices: Table, now: int) -> Non
         if slices[source].leaving.count > 0 and not net.joined[source]:
             net.joined[source] = 1
             head = packets[slices[source].leaving.head]
+            prefetch(packets, head.next)
             add_head(net, source, head.sm, head.time, now)
 
 
@@ -192,6 +196,7 @@ def transfer_replies(net: Record, memory: Memory, now: int) -> None:
         push(packets, ports[output].replies, index)
         if slices[source].leaving.count > 0:
             head = packets[slices[source].leaving.head]
+            prefetch(packets, head.next)
             add_head(net, source, head.sm, head.time, now)
         else:
             net.joined[source] = 0

@@ -18,6 +18,7 @@ from sims.engine.l1 import DIRTY, FULL_SECTOR, INVALID, PARTIAL, PENDING, VALID
 from sims.engine.memory import Memory
 from sims.engine.packets import ATOMIC, LOCAL_FLAG, MISSED_L2_FLAG, STORE, WRITE_BACK, pop, push, take_free
 from sims.engine.parameters import MAX_L2_MSHRS
+from sims.engine.pointers import prefetch
 
 RETRY, ANSWER, FETCH, WAIT = range(4)
 """What becomes of a look-up: try again next cycle, reply, go to DRAM, wait for data that are on their way."""
@@ -45,7 +46,9 @@ def slice_cycle(gpu: Record, memory: Memory, d: int, now: int) -> None:
         if part.to_dram.count < gpu.l2_queue and part.replies.count < gpu.l2_queue:
             _serve_head(gpu, memory, part, d, now)
     if part.delayed.count > 0 and part.input.count < gpu.l2_queue and packets[part.delayed.head].time <= now:
-        push(packets, part.input, pop(packets, part.delayed))
+        index = pop(packets, part.delayed)
+        prefetch(memory.tags, (d * gpu.l2_sets + packets[index].set) * gpu.l2_ways)
+        push(packets, part.input, index)
 
 
 @compiled

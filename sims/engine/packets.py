@@ -8,6 +8,7 @@ has a pool of its own: nothing is shared between threads, and a run does not dep
 import numpy as np
 
 from sims.engine.jit import Record, Table, compiled
+from sims.engine.pointers import prefetch
 
 LOAD, STORE, BYPASS_LOAD, ATOMIC, WRITE_BACK = range(5)
 
@@ -69,8 +70,11 @@ def push(packets: Table, queue: Record, packet: int) -> None:
 def pop(packets: Table, queue: Record) -> int:
     """Take the oldest packet; the queue must not be empty."""
     packet = queue.head
-    queue.head = packets[packet].next
+    following = packets[packet].next
+    queue.head = following
     queue.count -= 1
+    # It was last touched by another part of the model, long ago: by the time it is wanted it will be here.
+    prefetch(packets, following)
     return packet
 
 

@@ -23,6 +23,7 @@ from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import (
     NativeValue,
+    intrinsic,
     lower_builtin,
     lower_getattr_generic,
     lower_setattr_generic,
@@ -305,3 +306,19 @@ class _Length(AbstractTemplate):  # type: ignore[misc]
 @lower_builtin(len, RowsType)
 def _length(context: Any, builder: Any, types_: Any, values: Any) -> Any:
     return ir.Constant(OFFSET, types_.args[0].shape[0])
+
+
+@intrinsic  # type: ignore[misc]
+def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    """Have ``array[index]`` brought to the cache, as far as it is not there. The index may be out of range."""
+
+    def generate(context: Any, builder: Any, types_: Any, values: Any) -> Any:
+        if isinstance(array, RowsType):
+            integer = ir.IntType(32)
+            function_type = ir.FunctionType(ir.VoidType(), [BYTE_POINTER, integer, integer, integer])
+            function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0")
+            place = builder.gep(values[0], [builder.mul(values[1], ir.Constant(OFFSET, array.itemsize))])
+            builder.call(function, [place, *(integer(flag) for flag in (1, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
