@@ -13,10 +13,11 @@ global or local        offset into ``sector_addresses`` / ``sector_masks``: firs
 DEPBAR and its kin     the immediate (groups that may stay pending)
 BAR                    barrier id | participating threads << 4; 0 threads: the whole CTA
 GMMA                   1 if it closes a group of warpgroup MMAs, else 0
-TMA                    offset: count n, n sectors in transfer order, mbarrier address, bytes it completes there,
+TMA                    offset: count n, n sectors (highest address first), mbarrier address, bytes it completes there,
                        mask of the CTAs that receive
-mbarrier               offset: address, then two values: init (arrivals expected, initial phase), arrive (arrivals,
-                       bytes: positive are expected, negative completed), wait (phase parity, 0)
+mbarrier               offset of triples, their number in ``sector_masks`` there: address, then two values: init
+                       (arrivals expected, initial phase), arrive (arrivals, bytes: positive are expected, negative
+                       completed), wait (phase parity, 0)
 everything else, or    -1
 no active lane
 =====================  ==========================================================================================
@@ -57,12 +58,17 @@ UNIT_NAMES = ("int", "sp", "dp", "sfu", "branch", "texture", "tensor", "uniform"
     KIND_GMMA_WAIT,  # WARPGROUP.DEPBAR
     KIND_TMA_LOAD,
     KIND_TMA_STORE,
-    KIND_MBARRIER_INIT,
+    KIND_MBARRIER_COPY,  # arrives when the warp's LDGSTS are done
+    KIND_MBARRIER_INIT,  # from here on: through the shared-memory pipe
     KIND_MBARRIER_ARRIVE,
     KIND_MBARRIER_WAIT,
-    KIND_REPLAY_START,
+    KIND_MBARRIER_TEST,  # a look at an mbarrier that waits for nothing
+    KIND_ASYNC_FENCE,  # keeps shared memory, mbarriers and bulk loads back until it is through
+    KIND_REPLAY_START,  # markers of the trace, no instructions
     KIND_REPLAY_END,
-) = range(20)
+) = range(23)
+FIRST_ASYNC_KIND = KIND_TMA_LOAD
+"""This kind and those after it came with Hopper."""
 
 SPACE_NONE, SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_GENERIC = range(5)
 
@@ -100,6 +106,10 @@ class CtaChunk:
     sector_addresses: NDArray[np.int64]
     sector_masks: NDArray[np.uint32]
     """Bytes of the sector that are touched, bit i = byte i."""
+    cluster_ids: NDArray[np.int64]
+    """By CTA: a number for its thread block cluster, -1 where the trace names none."""
+    cluster_ranks: NDArray[np.int64]
+    """By CTA: its rank in the cluster."""
 
 
 @dataclass(slots=True)

@@ -21,7 +21,8 @@ Number = Any
     OPERAND_EXIT,
     OPERAND_TMA,
     OPERAND_MBARRIER,
-) = range(12)
+    OPERAND_MARKER,  # of a replay region: no instruction
+) = range(13)
 
 # A known instruction text: the bytes of a line up to its memory width. The text proper (destinations, opcode, sources)
 # is what makes an instruction; PC and mask stand in front of it as they were on the line that brought it.
@@ -38,7 +39,7 @@ ENTRY_DTYPE = np.dtype(
         ("static_id", "i4"),
         ("action", "i4"),
         ("width_bytes", "i4"),
-        ("fixed", "i4"),  # OPERAND_FIXED: the operand; OPERAND_MBARRIER: its form
+        ("fixed", "i4"),  # OPERAND_FIXED: the operand; OPERAND_MBARRIER: its form; OPERAND_MARKER: 1 opens a region
         ("destinations", "i4"),
         ("pattern", "i4"),  # its remembered address pattern, -1 for none
     ],
@@ -64,9 +65,10 @@ PC_SLOTS = 1 << 16
     LOCAL_BASE,
     CHUNK_INSTRUCTIONS,  # a chunk is handed over at the first CTA end at or above this
     CTAS_WANTED,  # CTAs of the grid still to be handed over; what a file holds beyond them is not read, as in Accel-Sim
+    REPLAYING,  # 1 inside a replay region
     DETAIL,  # what an error sentence needs
     STATE_SIZE,
-) = range(18)
+) = range(19)
 
 PHASE_BETWEEN, PHASE_CTA, PHASE_WARP_COUNT, PHASE_WARP = range(4)
 

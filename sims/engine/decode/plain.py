@@ -27,8 +27,12 @@ class PlainInstruction:
 def decode_warp(
     lines: list[str], binary_version: int, *, leading_fields: int = 0, shared_base: int = 0, local_base: int = 0
 ) -> list[PlainInstruction]:
-    """The instruction lines of one warp."""
-    return [_decode_line(line.split()[leading_fields:], binary_version, shared_base, local_base) for line in lines]
+    """The instruction lines of one warp; the markers of replay regions are none."""
+    return [
+        _decode_line(line.split()[leading_fields:], binary_version, shared_base, local_base)
+        for line in lines
+        if " REPLAY_" not in line
+    ]
 
 
 def _decode_line(words: list[str], binary_version: int, shared_base: int, local_base: int) -> PlainInstruction:

@@ -12,7 +12,9 @@ import numpy as np
 
 from sims.engine.decode import layout as lay
 from sims.engine.decode.fields import read_decimal, read_hex, skip_line
+from sims.engine.decode.lanes import name_lanes, read_addresses
 from sims.engine.decode.layout import Number
+from sims.engine.decode.mbarriers import mbarrier_operand
 from sims.engine.decode.operands import (
     atomic_transactions,
     coalesce,
@@ -22,7 +24,7 @@ from sims.engine.decode.operands import (
     store_sectors,
 )
 from sims.engine.decode.patterns import pattern_fits, remember, store_shifted
-from sims.engine.decode.special import barrier_operand, immediate_operand, mbarrier_operand, tma_operand
+from sims.engine.decode.special import barrier_operand, immediate_operand, tma_operand
 from sims.engine.decode.words import count_ones, same_bytes
 from sims.engine.jit import compiled
 
@@ -58,44 +60,6 @@ def read_line_start(
     if e < 0:
         return -lay.STATUS_NEW_TEXT, mask, 0
     return e, mask, p + entries[e].text_length
-
-
-@compiled
-def read_addresses(buffer: Any, p: Number, lanes: Number, mode: Number, scratch: Any) -> Number:
-    """Lane addresses of a line into ``scratch.address``; the position after them, or a negated error status."""
-    if mode == 1:
-        base, p = read_hex(buffer, p)
-        if p < 0:
-            return -lay.ERROR_ADDRESS
-        stride, p = read_decimal(buffer, p)
-        if p < 0:
-            return -lay.ERROR_ADDRESS
-        for i in range(lanes):
-            scratch.address[i] = base + np.uint64(stride * i)
-        return p
-    if mode != 0 and mode != 2:
-        return -lay.ERROR_MODE
-    address = np.uint64(0)
-    for i in range(lanes):
-        if i == 0 or mode == 0:
-            address, p = read_hex(buffer, p)
-        else:
-            delta, p = read_decimal(buffer, p)
-            address += np.uint64(delta)
-        if p < 0:
-            return -lay.ERROR_ADDRESS
-        scratch.address[i] = address
-    return p
-
-
-@compiled
-def name_lanes(mask: Number, scratch: Any) -> None:
-    """Lane number of each active lane, in order."""
-    i = 0
-    for lane in range(32):
-        if (mask >> np.uint64(lane)) & np.uint64(1):
-            scratch.lane[i] = lane
-            i += 1
 
 
 @compiled
@@ -219,7 +183,9 @@ def lane_operand(
 
 
 @compiled
-def read_structure(buffer: Any, p: Number, state: Any, warp_start: Any, warp_length: Any) -> Number:
+def read_structure(
+    buffer: Any, p: Number, state: Any, warp_start: Any, warp_length: Any, cluster_ids: Any, cluster_ranks: Any
+) -> Number:
     """A line outside the instructions of a warp. Returns 0 to go on, or a status."""
     first = buffer[p]
     phase = state[lay.PHASE]
@@ -232,6 +198,8 @@ def read_structure(buffer: Any, p: Number, state: Any, warp_start: Any, warp_len
                 return lay.STATUS_FULL
             for w in range(state[lay.WARPS_PER_CTA]):
                 warp_length[base + w] = -1
+            cluster_ids[state[lay.CTAS]] = -1
+            cluster_ranks[state[lay.CTAS]] = 0
             state[lay.PHASE] = lay.PHASE_CTA
         elif buffer[p + 1] == 69:  # #END_TB
             return end_cta(state, warp_length)
@@ -246,8 +214,10 @@ def read_structure(buffer: Any, p: Number, state: Any, warp_start: Any, warp_len
         if phase != lay.PHASE_WARP_COUNT:
             return lay.ERROR_LINE_OUTSIDE_WARP
         return begin_instructions(buffer, p, state, warp_length)
-    # `thread block = ...` and the three `cluster ...` lines: CTAs are taken in file order, their numbers are not used.
-    if (first == 116 or (first == 99 and buffer[p + 1] == 108)) and phase == lay.PHASE_CTA:
+    if first == 116 and phase == lay.PHASE_CTA:
+        return 0  # `thread block = ...`: CTAs are taken in file order, their numbers are not used
+    if first == 99 and buffer[p + 1] == 108 and phase == lay.PHASE_CTA:
+        read_cluster(buffer, p, state[lay.CTAS], cluster_ids, cluster_ranks)
         return 0
     return lay.ERROR_LINE_OUTSIDE_WARP
 
@@ -264,6 +234,30 @@ def value_after_equals(buffer: Any, p: Number) -> Number:
         p += 1
     value, p = read_decimal(buffer, p)
     return value if p >= 0 else -1
+
+
+@compiled
+def read_cluster(buffer: Any, p: Number, cta: Number, cluster_ids: Any, cluster_ranks: Any) -> None:
+    """``cluster id = x,y,z`` and ``cluster rank = r``; ``cluster cta = x,y,z`` says nothing more."""
+    kind = buffer[p + 8]
+    while buffer[p] != 61 and buffer[p] != 10:
+        p += 1
+    number: Number = 0
+    place = 0
+    packed: Number = 0
+    while buffer[p] != 10:
+        p += 1
+        if 48 <= buffer[p] <= 57:
+            number = (number * 10 + buffer[p] - 48) & 0x7FFFFFFF
+        elif buffer[p] == 44 or buffer[p] == 10:
+            # A grid has at most 2^31 - 1 x 65,535 x 65,535 CTAs.
+            packed |= number << (0 if place == 0 else 15 + 16 * place)
+            place += 1
+            number = 0
+    if kind == 105:  # id
+        cluster_ids[cta] = packed
+    elif kind == 114:  # rank
+        cluster_ranks[cta] = packed
 
 
 @compiled
@@ -293,6 +287,7 @@ def begin_instructions(buffer: Any, p: Number, state: Any, warp_length: Any) -> 
     k = state[lay.WARP]
     warp_length[state[lay.CTAS] * state[lay.WARPS_PER_CTA] + k] = n
     state[lay.LEFT] = n
+    state[lay.REPLAYING] = 0  # a warp's last region may have no end
     last = k == state[lay.WARPS_PER_CTA] - 1
     state[lay.LIVE] = state[lay.LAST_WARP_LANES] if last else np.int64(0xFFFFFFFF)
     state[lay.PHASE] = lay.PHASE_WARP if n > 0 else lay.PHASE_CTA
@@ -334,6 +329,8 @@ def scan(
     operands: Any,
     addresses: Any,
     masks: Any,
+    cluster_ids: Any,
+    cluster_ranks: Any,
 ) -> Number:
     """Read ``buffer[state[POSITION]:end]``; the status says why it stopped. ``buffer[end - 1]`` is a newline.
 
@@ -359,7 +356,7 @@ def scan(
             continue
         if state[lay.PHASE] != lay.PHASE_WARP:
             state[lay.INSTRUCTIONS] = used
-            status = read_structure(buffer, p, state, warp_start, warp_length)
+            status = read_structure(buffer, p, state, warp_start, warp_length, cluster_ids, cluster_ranks)
             if status > lay.STATUS_CHUNK:
                 p = start
                 break
@@ -403,6 +400,8 @@ def scan(
                 static += form
             elif action == lay.OPERAND_EXIT:
                 state[lay.LIVE] &= ~np.int64(mask)
+                if state[lay.REPLAYING] and state[lay.LEFT] == 1:
+                    state[lay.LIVE] = 0  # the kept iteration of a spin loop may not be the one in which all left it
             elif action == lay.OPERAND_FIXED:
                 operand = entries[e].fixed
             elif action == lay.OPERAND_IMMEDIATE:
@@ -411,17 +410,21 @@ def scan(
                 operand = barrier_operand(buffer, p, entries[e].destinations)
             elif lanes > 0 and action == lay.OPERAND_TMA:
                 operand = tma_operand(buffer, p, state, addresses, masks)
-            elif lanes > 0:
+            elif lanes > 0 and action == lay.OPERAND_MBARRIER:
                 operand = mbarrier_operand(buffer, p, mask, lanes, entries[e], state, scratch, addresses, masks)
             if operand < -1:
                 status = -operand - 2
                 p = start
                 break
-        static_ids[used] = np.uint16(static)
-        operands[used] = np.int32(operand)
-        counts[static, 0] += 1
-        counts[static, 1] += lanes
-        used += 1
+        if action == lay.OPERAND_MARKER:
+            state[lay.REPLAYING] = entries[e].fixed
+            warp_length[state[lay.CTAS] * state[lay.WARPS_PER_CTA] + state[lay.WARP]] -= 1
+        else:
+            static_ids[used] = np.uint16(static)
+            operands[used] = np.int32(operand)
+            counts[static, 0] += 1
+            counts[static, 1] += lanes
+            used += 1
         p = skip_line(buffer, p)
         line += 1
         left = state[lay.LEFT] - 1

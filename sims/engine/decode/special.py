@@ -1,11 +1,8 @@
-"""Compiled operands of barriers, waits, bulk copies and mbarriers: immediates, values and TMA fields.
+"""Compiled operands of barriers, waits and bulk copies: immediates and TMA fields.
 
-Operands are -1 for none and ``-2 - status`` for an error. Layouts in the chunk's sector arrays (at offset ``o``):
-
-* TMA: count n, n sectors in the order of the transfer, then mbarrier address, bytes it completes there, CTA mask of a
-  multicast
-* mbarrier: address, first value, second value: init (arrivals expected, initial phase); arrive (arrivals, bytes:
-  positive are expected, negative are completed); wait (phase parity, 0)
+Operands are -1 for none and ``-2 - status`` for an error. A bulk copy's is the place of its list in the chunk's sector
+arrays: count n, the n sectors it touches, highest first, then mbarrier address, bytes it completes there, CTA mask of a
+multicast.
 """
 
 from typing import Any
@@ -15,22 +12,8 @@ import numpy as np
 from sims.engine.decode import layout as lay
 from sims.engine.decode.fields import count_fields, read_decimal, read_hex, skip_field
 from sims.engine.decode.layout import Number
+from sims.engine.decode.operands import byte_mask
 from sims.engine.jit import compiled
-
-(
-    MBARRIER_INIT,
-    MBARRIER_ARRIVE_AND_EXPECT,  # arrives once, expects the bytes of source 2
-    MBARRIER_ARRIVE_MANY,  # ART0: arrives as often as source 2 says
-    MBARRIER_ARRIVE,  # A1T0
-    MBARRIER_EXPECT,  # A0TR
-    MBARRIER_COMPLETE,  # A0TX
-    MBARRIER_EXPECT_ONE,  # A0T1
-    MBARRIER_WAIT,
-    MBARRIER_COPY_NEUTRAL,  # ARRIVES.LDGSTSBAR.TRANSCNT: raises the pending count and lowers it again
-    MBARRIER_COPY_ARRIVE,  # ...ARVCNT
-) = range(10)
-VALUE_FREE_FORMS = MBARRIER_COPY_NEUTRAL
-"""This form and those above it need no register values."""
 
 
 @compiled
@@ -84,10 +67,10 @@ def tma_operand(buffer: Any, p: Number, state: Any, addresses: Any, masks: Any) 
         cta_mask, p = read_hex(buffer, p)
     if p < 0:
         return failed
-    total, p = read_decimal(buffer, p)
+    inside, p = read_decimal(buffer, p)
     if p < 0:
         return failed
-    _, p = read_decimal(buffer, p)
+    outside, p = read_decimal(buffer, p)
     if p < 0:
         return failed
     form, p = read_decimal(buffer, p)
@@ -121,6 +104,7 @@ def tma_operand(buffer: Any, p: Number, state: Any, addresses: Any, masks: Any) 
         state[lay.DETAIL] = count * sectors_each + 4
         return -2 - lay.STATUS_FULL
     used = 0
+    ascending = True
     address = base
     for i in range(count):
         if form == 3:
@@ -130,18 +114,28 @@ def tma_operand(buffer: Any, p: Number, state: Any, addresses: Any, masks: Any) 
             address += np.uint64(delta)
         if p < 0:
             return failed
-        sector = np.int64(address & ~np.uint64(31))
-        end = np.int64((address + np.uint64(max(unit, 1) - 1)) & ~np.uint64(31))
-        while sector <= end:
-            addresses[at + 1 + used] = sector
-            masks[at + 1 + used] = 0xFFFFFFFF
-            used += 1
+        first = np.int64(address)
+        last = np.int64(address + np.uint64(max(unit, 1) - 1))
+        sector = first & ~31
+        while sector <= last:
+            touched = byte_mask(np.uint64(max(first, sector) - sector), np.uint64(min(last - sector, 31)))
+            if used > 0 and addresses[at + used] == sector:
+                masks[at + used] |= np.uint32(touched)
+            else:
+                ascending = ascending and (used == 0 or addresses[at + used] < sector)
+                addresses[at + 1 + used] = sector
+                masks[at + 1 + used] = np.uint32(touched)
+                used += 1
             sector += 32
+    if not ascending:
+        used = sort_sectors(addresses, masks, at + 1, used)
+    reverse_sectors(addresses, masks, at + 1, used)
     addresses[at] = used
     masks[at] = 0
     fields = at + 1 + used
-    addresses[fields] = np.int64(mbarrier & np.uint64(lay.LOCAL_WINDOW_MASK))
-    addresses[fields + 1] = max(0, total)
+    addresses[fields] = np.int64(mbarrier & np.uint64(0xFFFFFFFF))
+    # Accel-Sim completes what comes back: the elements listed, then those out of bounds, which the hardware fills.
+    addresses[fields + 1] = (unit * count if count > 0 else max(0, inside)) + max(0, outside)
     addresses[fields + 2] = np.int64(cta_mask & np.uint64(0xFFFF))
     for i in range(3):
         masks[fields + i] = 0
@@ -150,93 +144,35 @@ def tma_operand(buffer: Any, p: Number, state: Any, addresses: Any, masks: Any) 
 
 
 @compiled
-def mbarrier_operand(
-    buffer: Any,
-    p: Number,
-    mask: Number,
-    lanes: Number,
-    entry: Any,
-    state: Any,
-    scratch: Any,
-    addresses: Any,
-    masks: Any,
-) -> Number:
-    """Address of the first lane and what source 2 holds in it. Without values the instruction orders nothing: -1."""
-    failed = -2 - lay.ERROR_ADDRESS
-    form = entry.fixed
-    width, p = read_decimal(buffer, p)
-    if p < 0:
-        return failed
-    if width == 0:
-        return -1
-    mode, p = read_decimal(buffer, p)
-    if p < 0:
-        return failed
-    address, p = read_hex(buffer, p)
-    if p < 0:
-        return failed
-    # The other lanes' addresses, then the immediates.
-    skip = 1 if mode == 1 else lanes - 1
-    for _ in range(skip + 2):
-        p = skip_field(buffer, p)
-    value = np.uint64(0)
-    if buffer[p] == 86 and buffer[p + 1] == 97:  # Val
-        value, p = source_value(buffer, skip_field(buffer, p), entry.destinations + 1, mask)
-        if p < 0:
-            return failed
-    elif form < VALUE_FREE_FORMS:
-        return -1
-    first, second = mbarrier_values(form, value)
-    at = state[lay.SECTORS]
-    addresses[at] = np.int64(address & np.uint64(lay.LOCAL_WINDOW_MASK))
-    addresses[at + 1] = first
-    addresses[at + 2] = second
-    for i in range(3):
-        masks[at + i] = 0
-    state[lay.SECTORS] = at + 3
-    return at
+def sort_sectors(addresses: Any, masks: Any, first: Number, count: Number) -> Number:
+    """Sort a list of sectors, ascending, and merge equal ones; returns how many are left. Shell's method, in place."""
+    gap = count // 2
+    while gap > 0:
+        for i in range(first + gap, first + count):
+            address, mask = addresses[i], masks[i]
+            j = i
+            while j >= first + gap and addresses[j - gap] > address:
+                addresses[j] = addresses[j - gap]
+                masks[j] = masks[j - gap]
+                j -= gap
+            addresses[j] = address
+            masks[j] = mask
+        gap = gap // 2
+    used = 0
+    for i in range(first, first + count):
+        if used > 0 and addresses[first + used - 1] == addresses[i]:
+            masks[first + used - 1] |= masks[i]
+        else:
+            addresses[first + used] = addresses[i]
+            masks[first + used] = masks[i]
+            used += 1
+    return used
 
 
 @compiled
-def source_value(buffer: Any, p: Number, skip: Number, mask: Number) -> tuple[Number, Number]:
-    """Value of value group number ``skip`` in the first active lane. A group is ``1 v`` or ``32 v0 ... v31``."""
-    for _ in range(skip):
-        size, p = read_decimal(buffer, p)
-        if p < 0 or size < 1 or size > 32:
-            return np.uint64(0), -1
-        for _ in range(size):
-            p = skip_field(buffer, p)
-    size, p = read_decimal(buffer, p)
-    if p < 0 or size < 1 or size > 32:
-        return np.uint64(0), -1
-    if size == 32:
-        lane = 0
-        while lane < 31 and not (mask >> np.uint64(lane)) & np.uint64(1):
-            p = skip_field(buffer, p)
-            lane += 1
-    return read_hex(buffer, p)
-
-
-@compiled
-def mbarrier_values(form: Number, value: Number) -> tuple[Number, Number]:
-    """The two numbers stored for a form, from the value of source 2."""
-    amount = np.int64(value & np.uint64(0xFFFFFFFF))
-    if form == MBARRIER_INIT:
-        # Bits 1 to 20 hold 2^20 minus the expected count, bit 63 the initial phase.
-        expected = ((1 << 20) - np.int64((value >> np.uint64(1)) & np.uint64(0xFFFFF))) & 0xFFFFF
-        return expected, np.int64(value >> np.uint64(63))
-    if form == MBARRIER_ARRIVE_AND_EXPECT:
-        return 1, amount
-    if form == MBARRIER_ARRIVE_MANY:
-        return amount, 0
-    if form in (MBARRIER_ARRIVE, MBARRIER_COPY_ARRIVE):
-        return 1, 0
-    if form == MBARRIER_EXPECT:
-        return 0, amount
-    if form == MBARRIER_COMPLETE:
-        return 0, -amount
-    if form == MBARRIER_EXPECT_ONE:
-        return 0, 1
-    if form == MBARRIER_WAIT:
-        return amount & 1, 0
-    return 0, 0
+def reverse_sectors(addresses: Any, masks: Any, first: Number, count: Number) -> None:
+    """Highest first: the order in which Accel-Sim's load/store unit serves them."""
+    for i in range(count // 2):
+        j = first + count - 1 - i
+        addresses[first + i], addresses[j] = addresses[j], addresses[first + i]
+        masks[first + i], masks[j] = masks[j], masks[first + i]

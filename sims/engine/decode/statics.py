@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sims.engine import program as p
 from sims.engine.decode import layout as lay
-from sims.engine.decode import special
+from sims.engine.decode import mbarriers
 from sims.engine.decode.patterns import PATTERN_DTYPE
 from sims.engine.isa import Group, OpcodeClass, classify
 
@@ -221,9 +221,11 @@ def operand_action(info: OpcodeClass) -> int:
             return lay.OPERAND_BARRIER
         case p.KIND_GMMA:
             return lay.OPERAND_FIXED
+        case p.KIND_REPLAY_START | p.KIND_REPLAY_END:
+            return lay.OPERAND_MARKER
         case p.KIND_EXIT:
             return lay.OPERAND_EXIT
-        case p.KIND_MBARRIER_INIT | p.KIND_MBARRIER_ARRIVE | p.KIND_MBARRIER_WAIT:
+        case p.KIND_MBARRIER_INIT | p.KIND_MBARRIER_ARRIVE | p.KIND_MBARRIER_WAIT | p.KIND_MBARRIER_COPY:
             return lay.OPERAND_MBARRIER
     return {
         p.SPACE_GLOBAL: lay.OPERAND_GLOBAL,
@@ -261,17 +263,19 @@ def _padded(registers: list[int]) -> tuple[int, ...]:
 def _fixed_operand(instruction: InstructionText, info: OpcodeClass) -> int:
     if info.kind == p.KIND_GMMA:
         return int(instruction.closes_gmma_group)
+    if info.group is Group.REPLAY:
+        return int(info.kind == p.KIND_REPLAY_START)
     if info.group in (Group.MBARRIER, Group.MBARRIER_COPY):
         return mbarrier_form(instruction.opcode)
     return 0
 
 
 _ARRIVE_FORMS = {
-    "ART0": special.MBARRIER_ARRIVE_MANY,
-    "A1T0": special.MBARRIER_ARRIVE,
-    "A0TR": special.MBARRIER_EXPECT,
-    "A0TX": special.MBARRIER_COMPLETE,
-    "A0T1": special.MBARRIER_EXPECT_ONE,
+    "ART0": mbarriers.MBARRIER_ARRIVE_MANY,
+    "A1T0": mbarriers.MBARRIER_ARRIVE,
+    "A0TR": mbarriers.MBARRIER_EXPECT,
+    "A0TX": mbarriers.MBARRIER_COMPLETE,
+    "A0T1": mbarriers.MBARRIER_EXPECT_ONE,
 }
 
 
@@ -279,12 +283,14 @@ def mbarrier_form(opcode: str) -> int:
     """Which of the mbarrier operations an opcode is."""
     parts = opcode.split(".")
     if parts[0] == "ARRIVES":
-        return special.MBARRIER_COPY_ARRIVE if "ARVCNT" in parts else special.MBARRIER_COPY_NEUTRAL
+        return mbarriers.MBARRIER_COPY_ARRIVE if "ARVCNT" in parts else mbarriers.MBARRIER_COPY_COMPLETE
     if "EXCH" in parts:
-        return special.MBARRIER_INIT
+        return mbarriers.MBARRIER_INIT
     if "PHASECHK" in parts:
-        return special.MBARRIER_WAIT
-    return next((form for name, form in _ARRIVE_FORMS.items() if name in parts), special.MBARRIER_ARRIVE_AND_EXPECT)
+        return mbarriers.MBARRIER_WAIT if "TRYWAIT" in parts else mbarriers.MBARRIER_TEST
+    if "ARRIVE" not in parts:
+        return mbarriers.MBARRIER_TEST
+    return next((form for name, form in _ARRIVE_FORMS.items() if name in parts), mbarriers.MBARRIER_ARRIVE_AND_EXPECT)
 
 
 def grown(array: Any, needed: int) -> Any:

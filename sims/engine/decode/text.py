@@ -129,6 +129,8 @@ class TextProgram:
                 room.operands,
                 room.addresses,
                 room.masks,
+                room.cluster_ids,
+                room.cluster_ranks,
             )
         )
 
@@ -210,6 +212,8 @@ class _Room:
         ctas = max(64, 2048 // warps_per_cta)
         self.warp_start = np.zeros(ctas * warps_per_cta, np.int64)
         self.warp_length = np.zeros(ctas * warps_per_cta, np.int32)
+        self.cluster_ids = np.zeros(ctas, np.int64)
+        self.cluster_ranks = np.zeros(ctas, np.int64)
         self.static_ids = np.zeros(instructions + 4096, np.uint16)
         self.operands = np.zeros(len(self.static_ids), np.int32)
         self.addresses = np.zeros(instructions + 2 * lay.SECTOR_ROOM, np.int64)
@@ -220,6 +224,8 @@ class _Room:
         if (state[lay.CTAS] + 1) * self._warps_per_cta > len(self.warp_start):
             self.warp_start = np.concatenate([self.warp_start, np.zeros_like(self.warp_start)])
             self.warp_length = np.concatenate([self.warp_length, np.zeros_like(self.warp_length)])
+            self.cluster_ids = np.concatenate([self.cluster_ids, np.zeros_like(self.cluster_ids)])
+            self.cluster_ranks = np.concatenate([self.cluster_ranks, np.zeros_like(self.cluster_ranks)])
         if state[lay.INSTRUCTIONS] >= len(self.static_ids):
             self.static_ids = np.concatenate([self.static_ids, np.zeros_like(self.static_ids)])
             self.operands = np.concatenate([self.operands, np.zeros_like(self.operands)])
@@ -242,4 +248,6 @@ class _Room:
             operands=self.operands[:instructions].copy(),
             sector_addresses=self.addresses[:sectors].copy(),
             sector_masks=self.masks[:sectors].copy(),
+            cluster_ids=self.cluster_ids[:ctas].copy(),
+            cluster_ranks=self.cluster_ranks[:ctas].copy(),
         )

@@ -35,6 +35,8 @@ _DTYPES: dict[str, Any] = {
     "operands": np.int32,
     "sector_addresses": np.int64,
     "sector_masks": np.uint32,
+    "cluster_ids": np.int64,
+    "cluster_ranks": np.int64,
 }
 _COLUMNS = {"counts": 2}
 _LEVEL = 1

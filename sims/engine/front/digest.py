@@ -23,7 +23,7 @@ _NEVER = -1
 
 HASHED_OPERAND, HASHED_SECTORS, HASHED_VALUES, HASHED_SECTORS_AND_VALUES = range(4)
 VALUES = 3
-"""Numbers behind a TMA's sectors, and of an mbarrier operation."""
+"""Numbers behind a TMA's sectors, and of each mbarrier that an operation is on."""
 
 
 @compiled
@@ -66,7 +66,8 @@ def hash_chunk(
                     state = mix(state, masks[j])
             at += 1 + count
         if form != HASHED_SECTORS:
-            for j in range(at, at + VALUES):
+            triples: Any = masks[at]
+            for j in range(at, at + VALUES * max(1, triples)):
                 state = mix(state, addresses[j])
     return state
 
@@ -97,8 +98,9 @@ class Digest:
     def add(self, chunk: CtaChunk, statics: NDArray[np.void], opcodes: list[str]) -> None:
         """The next chunk, with the program's static records as they are now."""
         self._extend(statics, opcodes)
-        lengths = hashlib.blake2b(chunk.warp_length.tobytes(), digest_size=8).digest()
-        seed = np.uint64(self._state ^ int.from_bytes(lengths, "little"))
+        lengths = hashlib.blake2b(chunk.warp_length.tobytes(), digest_size=8)
+        lengths.update(chunk.cluster_ids.tobytes() + chunk.cluster_ranks.tobytes())
+        seed = np.uint64(self._state ^ int.from_bytes(lengths.digest(), "little"))
         self._state = hash_chunk(
             seed,
             self._text_hash,
@@ -137,5 +139,6 @@ def operand_forms(statics: NDArray[np.void]) -> NDArray[np.int8]:
     forms = np.zeros(len(statics), np.int8)
     forms[(space == p.SPACE_GLOBAL) | (space == p.SPACE_LOCAL)] = HASHED_SECTORS
     forms[np.isin(kind, (p.KIND_TMA_LOAD, p.KIND_TMA_STORE))] = HASHED_SECTORS_AND_VALUES
-    forms[np.isin(kind, (p.KIND_MBARRIER_INIT, p.KIND_MBARRIER_ARRIVE, p.KIND_MBARRIER_WAIT))] = HASHED_VALUES
+    mbarriers = (p.KIND_MBARRIER_INIT, p.KIND_MBARRIER_ARRIVE, p.KIND_MBARRIER_WAIT, p.KIND_MBARRIER_COPY)
+    forms[np.isin(kind, mbarriers)] = HASHED_VALUES
     return forms

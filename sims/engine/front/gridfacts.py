@@ -18,6 +18,8 @@ class GridFacts:
         self._density: list[float] = []
         self.sectors = 0
         """Sector accesses of all CTAs."""
+        self.has_clusters = False
+        """Whether CTAs work together in clusters."""
 
     @classmethod
     def of(cls, chunks: Iterable[CtaChunk], warps_per_cta: int) -> Self:
@@ -34,6 +36,7 @@ class GridFacts:
         self._instructions.append(instructions)
         self._density.append(sectors / max(1, int(instructions.sum())))
         self.sectors += sectors
+        self.has_clusters = self.has_clusters or bool((chunk.cluster_ranks > 0).any())
 
     def is_even(self, wave_ctas: int, tolerance: float) -> bool:
         """Whether every wave has the same number of instructions, and every chunk the same share of memory accesses."""

@@ -14,7 +14,9 @@ from sims.engine.front.gridfacts import GridFacts
 from sims.engine.front.streams import share_streams
 from sims.engine.program import CtaChunk, KernelShape
 
-CHUNK_ARRAYS = ("warp_start", "warp_length", "static_ids", "operands", "sector_addresses", "sector_masks")
+CHUNK_ARRAYS = (
+    "warp_start", "warp_length", "static_ids", "operands", "sector_addresses", "sector_masks", "cluster_ids", "cluster_ranks",
+)  # fmt: skip
 KEPT_CHUNK_INSTRUCTIONS = 1 << 12
 """Small, because the moments at which chunks are asked for tell how fast waves pass."""
 KEEP_BYTES = 256 << 20

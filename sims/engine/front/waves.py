@@ -123,6 +123,8 @@ class SteadyWaves:
 
     def _is_representative(self) -> bool:
         """Whether what would be left out is the same work as what was measured, with the L2 in its steady state."""
+        if self.facts.has_clusters:
+            return False  # a cluster that loses a CTA waits for it
         moved = self.facts.sectors * SECTOR_BYTES * self._delivered / self.program.shape.ctas
         return moved >= L2_TURNOVER * self.l2_bytes and self.facts.is_even(self.wave_ctas, EVENNESS)
 
@@ -138,6 +140,8 @@ def cut(chunk: CtaChunk, leave_out: int, warps_per_cta: int) -> CtaChunk:
         ctas=chunk.ctas - leave_out,
         warp_start=chunk.warp_start[warps:],
         warp_length=chunk.warp_length[warps:],
+        cluster_ids=chunk.cluster_ids[leave_out:],
+        cluster_ranks=chunk.cluster_ranks[leave_out:],
     )
 
 
