@@ -7,7 +7,7 @@ Microbenchmarks: ``cta``, ``fix_exit``.
 
 import numpy as np
 
-from sims.engine import l1
+from sims.engine import gmma, l1
 from sims.engine.accounts import WHY_FETCH
 from sims.engine.jit import Record, Table, bit, compiled
 from sims.engine.program import KIND_EXIT
@@ -93,6 +93,7 @@ def _start_warp(trace: Trace, sm: Record, slot: int, warp: int, entry: int) -> N
     sm.warp_oldest_group[warp] = 0
     sm.warp_wait_group[warp] = 0
     sm.group_open[warp, 0] = 0
+    gmma.forget(sm, warp)
     for register in range(REGISTERS):
         sm.register_ready[warp, register] = 0
     if trace.warp_length[entry] == 0:

@@ -6,14 +6,17 @@ and units follow in their own modules.
 
 import numpy as np
 
-from sims.engine import accounts, barriers, counters
+from sims.engine import accounts, barriers, counters, gmma
 from sims.engine.jit import Record, bit, compiled, count_trailing_zeros
 from sims.engine.program import (
+    KIND_ALU,
     KIND_ATOMIC,
     KIND_BARRIER,
     KIND_BARRIER_ARRIVE,
     KIND_DEPBAR,
     KIND_EXIT,
+    KIND_GMMA,
+    KIND_GMMA_WAIT,
     KIND_LDGDEPBAR,
     KIND_LDGSTS,
     KIND_MEMBAR,
@@ -102,6 +105,8 @@ def _memory_effects(sm: Record, warp: int, kind: int, operand: int) -> None:
 
 @compiled
 def _control_effects(trace: Trace, sm: Record, warp: int, kind: int, operand: int, now: int) -> None:
+    if kind == KIND_ALU:
+        return
     if kind == KIND_EXIT:
         if sm.warp_next[warp] >= sm.warp_end[warp]:
             slot = sm.warp_slot[warp]
@@ -118,6 +123,10 @@ def _control_effects(trace: Trace, sm: Record, warp: int, kind: int, operand: in
         sm.warp_wait_group[warp] = sm.warp_group[warp] - max(operand, 0)
         if not copies_done(sm, warp):
             sm.warp_state[warp] = COPY_WAIT
+    elif kind == KIND_GMMA:
+        gmma.issued(sm, warp, operand)
+    elif kind == KIND_GMMA_WAIT:
+        gmma.wait(sm, warp, operand, now)
 
 
 @compiled

@@ -68,7 +68,14 @@ def consider(trace: Trace, sm: Record, warp: int, now: int) -> None:
             return
         sm.warp_state[warp] = RUNNING
     elif state != RUNNING:
-        return
+        if state < GMMA_WAIT:
+            return
+        # These two end in a cycle of their own, INFINITE as long as it is not known.
+        if sm.warp_release[warp] > now:
+            if sm.warp_release[warp] < INFINITE:
+                wake_at(sm, warp, sm.warp_release[warp], now)
+            return
+        sm.warp_state[warp] = RUNNING
     if sm.warp_buffered[warp] == 0:
         return
     cycle = operands_ready(trace, sm, warp)

@@ -97,6 +97,10 @@ _FIELDS = [
     ("warp_ready_at", "i4", (MAX_WARPS,)), ("warp_epoch", "i4", (MAX_WARPS,)), ("warp_age", "i4", (MAX_WARPS,)),
     ("warp_group", "i4", (MAX_WARPS,)), ("warp_oldest_group", "i4", (MAX_WARPS,)), ("warp_wait_group", "i4", (MAX_WARPS,)),
     ("warp_bar", "u1", (MAX_WARPS,)),
+    ("warp_release", "i4", (MAX_WARPS,)),
+    ("gmma_issued", "i4", (MAX_WARPS,)), ("gmma_started", "i4", (MAX_WARPS,)), ("gmma_awaited", "i4", (MAX_WARPS,)),
+    ("gmma_groups", "i4", (MAX_WARPS,)),
+    ("gmma_group_end", "i4", (MAX_WARPS, GROUPS)), ("gmma_done", "i4", (MAX_WARPS, GROUPS)),
     ("group_open", "i4", (MAX_WARPS, GROUPS)),
     ("register_ready", "i4", (MAX_WARPS, REGISTERS)),
     # schedulers and fetch

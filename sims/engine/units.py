@@ -7,10 +7,11 @@ collector's first step of that cycle. Microbenchmarks: ``op_chain``, ``op_stream
 
 import numpy as np
 
+from sims.engine import gmma
 from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros
 from sims.engine.scoreboard import EXITED, INFINITE, consider, result_known
 from sims.engine.smstate import RESULT_SLOTS
-from sims.engine.statics import MEMORY_PIPE
+from sims.engine.statics import GMMA_PIPE, MEMORY_PIPE
 from sims.engine.trace import Trace
 
 RESULT_DELAY = 2
@@ -48,6 +49,8 @@ def _start(trace: Trace, sm: Record, subcore: int, pipe: int, now: int) -> None:
         result_known(trace, sm, warp, code.destination, done, now)
     elif sm.warp_state[warp] == EXITED:
         consider(trace, sm, warp, now)
+    if pipe == GMMA_PIPE:
+        gmma.started(trace, sm, warp, done, now)
 
 
 @compiled
