@@ -115,7 +115,8 @@ def _control_effects(trace: Trace, sm: Record, warp: int, kind: int, operand: in
             if sm.cta_live[slot] > 0:
                 barriers.warp_left(trace, sm, slot, now)
     elif kind == KIND_BARRIER or kind == KIND_BARRIER_ARRIVE:
-        barriers.arrive(trace, sm, warp, operand, kind == KIND_BARRIER, now)
+        if operand >= 0:
+            barriers.arrive(trace, sm, warp, operand, kind == KIND_BARRIER, now)
     elif kind == KIND_LDGDEPBAR:
         sm.warp_group[warp] += 1
         sm.group_open[warp, sm.warp_group[warp] & (GROUPS - 1)] = 0

@@ -146,6 +146,11 @@ def test_a_barrier_has_a_name_and_a_count(line: str, identity: int, threads: int
     assert operand(line)[2] == identity | threads << 4
 
 
+def test_an_arrival_of_no_lane_is_none() -> None:
+    assert operand("00a0 00000000 0 BAR.ARV 0 0 1 128 Val ")[2] == -1
+    assert operand("00a0 00000000 0 BAR.SYNC 0 0 1 128 Val ")[2] == 1 | 128 << 4
+
+
 @pytest.mark.parametrize(
     ("line", "closes"),
     [

@@ -39,7 +39,8 @@ ENTRY_DTYPE = np.dtype(
         ("static_id", "i4"),
         ("action", "i4"),
         ("width_bytes", "i4"),
-        ("fixed", "i4"),  # OPERAND_FIXED: the operand; OPERAND_MBARRIER: its form; OPERAND_MARKER: 1 opens a region
+        # OPERAND_FIXED: the operand; OPERAND_MBARRIER: its form; OPERAND_BARRIER: 1 only arrives; OPERAND_MARKER: 1 opens
+        ("fixed", "i4"),
         ("destinations", "i4"),
         ("pattern", "i4"),  # its remembered address pattern, -1 for none
     ],

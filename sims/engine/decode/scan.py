@@ -251,7 +251,8 @@ def read_cluster(buffer: Any, p: Number, cta: Number, cluster_ids: Any, cluster_
             number = (number * 10 + buffer[p] - 48) & 0x7FFFFFFF
         elif buffer[p] == 44 or buffer[p] == 10:
             # A grid has at most 2^31 - 1 x 65,535 x 65,535 CTAs.
-            packed |= number << (0 if place == 0 else 15 + 16 * place)
+            if place < 3:
+                packed |= number << (0 if place == 0 else 15 + 16 * place)
             place += 1
             number = 0
     if kind == 105:  # id
@@ -408,6 +409,8 @@ def scan(
                 operand = immediate_operand(buffer, p)
             elif action == lay.OPERAND_BARRIER:
                 operand = barrier_operand(buffer, p, entries[e].destinations)
+                if lanes == 0 and entries[e].fixed and operand >= 0:
+                    operand = -1  # no lane arrives
             elif lanes > 0 and action == lay.OPERAND_TMA:
                 operand = tma_operand(buffer, p, state, addresses, masks)
             elif lanes > 0 and action == lay.OPERAND_MBARRIER:

@@ -263,6 +263,8 @@ def _padded(registers: list[int]) -> tuple[int, ...]:
 def _fixed_operand(instruction: InstructionText, info: OpcodeClass) -> int:
     if info.kind == p.KIND_GMMA:
         return int(instruction.closes_gmma_group)
+    if info.group is Group.BARRIER:
+        return int(info.kind == p.KIND_BARRIER_ARRIVE)
     if info.group is Group.REPLAY:
         return int(info.kind == p.KIND_REPLAY_START)
     if info.group in (Group.MBARRIER, Group.MBARRIER_COPY):
