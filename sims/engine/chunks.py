@@ -18,6 +18,7 @@ from sims.gpus.spec import GpuSpec
 
 FIRST_CAPACITY = 1 << 12
 FIRST_CTA_TABLE = 1 << 10
+CTA_TABLES = ("cta_warps", "cta_sectors", "cta_finished", "cta_place", "cta_peer", "cta_rank")
 
 
 @dataclass
@@ -84,7 +85,11 @@ class ChunkStore:
         self._instructions = Arena.of(static_ids="u2", operands="i4")
         self._sectors = Arena.of(sector_addresses="i8", sector_masks="u4")
         self._warps = Arena.of(warp_start="i8", warp_length="i4")
-        self._tables = {name: np.zeros(FIRST_CTA_TABLE, "i8") for name in ("cta_warps", "cta_sectors", "cta_finished")}
+        self._tables = {name: np.zeros(FIRST_CTA_TABLE, "i8") for name in CTA_TABLES}
+        self.has_clusters = False
+        """Whether any CTA loaded so far works together with others in a cluster."""
+        self._cluster_ends: dict[int, int] = {}
+        """By number of a cluster: the CTA of it that was loaded last."""
         self._code = np.zeros(0, CODE)
         self._in_flight: list[_Loaded] = []
 
@@ -141,8 +146,30 @@ class ChunkStore:
         self._tables["cta_warps"][rows] = first + warps_per_cta * np.arange(chunk.ctas)
         self._tables["cta_sectors"][rows] = loaded.sectors[0]
         self._tables["cta_finished"][rows] = 0
+        self._tables["cta_place"][rows] = 0
+        self._tables["cta_rank"][rows] = chunk.cluster_ranks
+        self._tables["cta_peer"][rows] = np.arange(loaded.ctas.start, loaded.ctas.stop)
+        self.has_clusters = self.has_clusters or bool((chunk.cluster_ranks > 0).any())
+        if (chunk.cluster_ids >= 0).any():
+            self._link_peers(chunk, loaded.ctas.start)
         self.loaded += chunk.ctas
         self.instructions_loaded += len(chunk.static_ids)
+
+    def _link_peers(self, chunk: CtaChunk, first: int) -> None:
+        """Enter each CTA into the ring of its cluster."""
+        peer, rank, finished = (self._tables[name] for name in ("cta_peer", "cta_rank", "cta_finished"))
+        length = len(peer)
+        for cta, identity in enumerate(chunk.cluster_ids.tolist(), first):
+            last = self._cluster_ends.get(identity, -1)
+            self._cluster_ends[identity] = cta
+            # One that ended before this one was there has given its row away, or will. Tracers before Hopper gave all CTAs
+            # of a grid the same number and rank 0.
+            gone = last < 0 or cta - last >= length or finished[last % length]
+            if not gone and rank[cta % length] != rank[last % length]:
+                peer[cta % length] = peer[last % length]
+                peer[last % length] = cta
+        if len(self._cluster_ends) > 2 * length:
+            self._cluster_ends = {i: cta for i, cta in self._cluster_ends.items() if self.loaded - cta < length}
 
     def _widen_tables(self) -> None:
         """A CTA's row is its number modulo the length, so the length must exceed the span of CTAs in flight."""

@@ -7,12 +7,12 @@ Microbenchmarks: ``cta``, ``fix_exit``.
 
 import numpy as np
 
-from sims.engine import gmma, l1
+from sims.engine import asynchronous, gmma, l1, mbarrier
 from sims.engine.accounts import WHY_FETCH
 from sims.engine.jit import Record, Table, bit, compiled
 from sims.engine.program import KIND_EXIT
 from sims.engine.scoreboard import EMPTY, INFINITE, RUNNING
-from sims.engine.smstate import BARRIERS, REGISTERS, RESULT_SLOTS
+from sims.engine.smstate import BARRIERS, CTA_SLOTS, REGISTERS, RESULT_SLOTS
 from sims.engine.statics import PIPES
 from sims.engine.trace import Trace
 
@@ -33,6 +33,8 @@ LAUNCH = np.dtype(
         ("tight", "i8"),  # SMs whose request buffer might fill in this quantum
         ("horizon", "i8"),  # those SMs run up to this cycle next
         ("crossed", "i8"),  # cycle up to which the request crossbar has been run
+        ("packets_per_cycle", "i8"),  # most that an SM can send
+        ("has_clusters", "i8"),
     ]
 )
 """A running kernel: its shape and how far it is. One record."""
@@ -61,6 +63,8 @@ def start_cta(trace: Trace, sm: Record, launch: Record, cta: int, now: int) -> N
     for barrier in range(BARRIERS):
         sm.bar_arrived[slot, barrier] = 0
         sm.bar_waiting[slot, barrier] = 0
+    mbarrier.forget(sm, slot)
+    trace.cta_place[row] = sm.index * CTA_SLOTS + slot + 1
     warps = launch.warps_per_cta
     sm.cta_left[slot] = warps
     sm.cta_live[slot] = warps
@@ -94,6 +98,7 @@ def _start_warp(trace: Trace, sm: Record, slot: int, warp: int, entry: int) -> N
     sm.warp_wait_group[warp] = 0
     sm.group_open[warp, 0] = 0
     gmma.forget(sm, warp)
+    asynchronous.forget(sm, warp)
     for register in range(REGISTERS):
         sm.register_ready[warp, register] = 0
     if trace.warp_length[entry] == 0:
@@ -148,6 +153,9 @@ def prepare_sm(gpu: Record, sm: Record, launch: Record) -> None:
     sm.error = 0
     sm.next_age = 0
     sm.blocked_banks = 0
+    sm.messages = 0
+    sm.arrivals = 0
+    sm.async_fences = 0
     for slot in range(len(sm.wake)):
         sm.wake[slot] = 0
     for word in range(len(sm.wake_occupied)):

@@ -6,7 +6,7 @@ and units follow in their own modules.
 
 import numpy as np
 
-from sims.engine import accounts, barriers, counters, gmma
+from sims.engine import accounts, barriers, counters, gmma, mbarrier
 from sims.engine.jit import Record, bit, compiled, count_trailing_zeros
 from sims.engine.program import (
     KIND_ALU,
@@ -20,6 +20,7 @@ from sims.engine.program import (
     KIND_LDGDEPBAR,
     KIND_LDGSTS,
     KIND_MEMBAR,
+    KIND_TMA_STORE,
 )
 from sims.engine.scheduler import choose
 from sims.engine.scoreboard import ATOMIC_OUT, COPY_WAIT, EXITED, INFINITE, MEMBAR_WAIT, consider
@@ -39,12 +40,17 @@ def issue_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
         while blocked:
             candidates &= ~sm.pipe_warps[count_trailing_zeros(blocked)]
             blocked &= blocked - np.uint64(1)
-        if candidates:
+        while candidates:
             warp = choose(gpu, sm, subcore, candidates)
+            pipe = sm.warp_pipe[warp]
+            if pipe == MEMORY_PIPE and not mbarrier.may_issue(trace, sm, warp, now):
+                candidates &= ~bit(warp)
+                continue
             accounts.charge_issue(sm, subcore, warp, now)
             sm.last_issued[subcore] = warp
-            _issue(trace, sm, subcore, warp, sm.warp_pipe[warp], now)
+            _issue(trace, sm, subcore, warp, pipe, now)
             sm.progress = 1
+            break
 
 
 @compiled
@@ -93,14 +99,23 @@ def _latch(sm: Record, subcore: int, warp: int, pipe: int, code_index: int, oper
 
 @compiled
 def _memory_effects(sm: Record, warp: int, kind: int, operand: int) -> None:
-    if kind == KIND_LDGSTS:
+    if kind == KIND_LDGSTS or kind == KIND_TMA_STORE:
         if operand >= 0:
             sm.group_open[warp, sm.warp_group[warp] & (GROUPS - 1)] += 1
+            sm.copies_issued[warp] += 1
     elif kind == KIND_ATOMIC:
         if operand >= 0:
             sm.warp_state[warp] = ATOMIC_OUT
     elif kind == KIND_MEMBAR:
         sm.warp_state[warp] = MEMBAR_WAIT
+    elif kind == KIND_LDGDEPBAR:
+        _close_copy_group(sm, warp)
+
+
+@compiled
+def _close_copy_group(sm: Record, warp: int) -> None:
+    sm.warp_group[warp] += 1
+    sm.group_open[warp, sm.warp_group[warp] & (GROUPS - 1)] = 0
 
 
 @compiled
@@ -118,8 +133,7 @@ def _control_effects(trace: Trace, sm: Record, warp: int, kind: int, operand: in
         if operand >= 0:
             barriers.arrive(trace, sm, warp, operand, kind == KIND_BARRIER, now)
     elif kind == KIND_LDGDEPBAR:
-        sm.warp_group[warp] += 1
-        sm.group_open[warp, sm.warp_group[warp] & (GROUPS - 1)] = 0
+        _close_copy_group(sm, warp)
     elif kind == KIND_DEPBAR:
         sm.warp_wait_group[warp] = sm.warp_group[warp] - max(operand, 0)
         if not copies_done(sm, warp):

@@ -14,7 +14,7 @@ Microbenchmarks: ``smem``, ``l1_bypass``, ``atomics``, ``local``, ``masks``, ``h
 
 import numpy as np
 
-from sims.engine import counters, l1
+from sims.engine import asynchronous, counters, l1
 from sims.engine.accounts import WHY_COPY, WHY_DRAM, WHY_L1, WHY_L2, WHY_SHARED
 from sims.engine.collector import banks_written
 from sims.engine.issue import copies_done
@@ -33,21 +33,25 @@ from sims.engine.packets import (
     push,
 )
 from sims.engine.program import (
+    FIRST_ASYNC_KIND,
     KIND_ATOMIC,
     KIND_LDGSTS,
+    KIND_MBARRIER_COPY,
+    KIND_MBARRIER_INIT,
     KIND_MEMBAR,
     KIND_STORE,
+    KIND_TMA_LOAD,
     KIND_TMA_STORE,
     SPACE_LOCAL,
     SPACE_SHARED,
 )
 from sims.engine.scoreboard import ATOMIC_OUT, COPY_WAIT, EXITED, INFINITE, RUNNING, consider, result_known
-from sims.engine.smstate import GROUPS
+from sims.engine.smstate import ARRIVALS, GROUPS
 from sims.engine.statics import MEMORY_PIPE
 from sims.engine.trace import Trace
 from sims.engine.units import release_operation, write_bank
 
-MODE_SHARED, MODE_L1, MODE_BYPASS, MODE_NOTHING = range(4)
+MODE_SHARED, MODE_L1, MODE_BYPASS, MODE_BULK, MODE_NOTHING = range(5)
 
 TURN_SHARED, TURN_BYPASS, TURN_FILLS, TURNS = 0, 3, 4, 5
 """Clients of the write-back slot in rotation; 1 and 2 are texture and constant replies, which never come."""
@@ -125,13 +129,22 @@ def _choose_write_back(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     else:
         sm.write_back = l1.next_filled(sm)
     sm.write_back_turn = turn + 1 if turn + 1 < TURNS else 0
-    _unblock_atomic(trace, sm, sm.load[sm.write_back], now)
+    _take_effect(trace, sm, sm.load[sm.write_back], now)
 
 
 @compiled
-def _unblock_atomic(trace: Trace, sm: Record, slot: Record, now: int) -> None:
-    """The last reply of an atomic frees its warp when it is chosen, a cycle before its register is written."""
-    if slot.kind == KIND_ATOMIC and slot.remaining == 1 and sm.warp_state[slot.warp] == ATOMIC_OUT:
+def _take_effect(trace: Trace, sm: Record, slot: Record, now: int) -> None:
+    """The last reply of an atomic frees its warp when it is chosen, a cycle before its register is written.
+
+    Likewise what Hopper's asynchronous instructions do happens when they are chosen.
+    """
+    if slot.kind >= KIND_MBARRIER_INIT:
+        asynchronous.leave_pipe(trace, sm, slot, now)
+    elif slot.kind == KIND_TMA_LOAD:
+        if slot.remaining == 1:
+            asynchronous.load_done(trace, sm, slot.warp, slot.group, now)
+            _leave_pipeline(trace, sm, slot.warp, now)
+    elif slot.kind == KIND_ATOMIC and slot.remaining == 1 and sm.warp_state[slot.warp] == ATOMIC_OUT:
         sm.warp_state[slot.warp] = RUNNING
         sm.warp_why[slot.warp] = slot.level
         consider(trace, sm, slot.warp, now)
@@ -166,10 +179,19 @@ def access_done(trace: Trace, sm: Record, load_slot: int, now: int) -> None:
 @compiled
 def _copy_done(trace: Trace, sm: Record, warp: int, group: int, now: int) -> None:
     sm.group_open[warp, group & (GROUPS - 1)] -= 1
+    sm.copies_done[warp] += 1
+    if sm.arrivals > 0:
+        _take_arrivals(trace, sm, now)
     if sm.warp_state[warp] == COPY_WAIT and copies_done(sm, warp):
         sm.warp_state[warp] = RUNNING
         sm.warp_why[warp] = WHY_COPY
         consider(trace, sm, warp, now)
+
+
+@compiled
+def _take_arrivals(trace: Trace, sm: Record, now: int) -> None:
+    while asynchronous.first_arrival_due(sm):
+        _leave_pipeline(trace, sm, asynchronous.take_arrival(trace, sm, now), now)
 
 
 # ---- replies ----------------------------------------------------------------------------------------------------------
@@ -257,6 +279,8 @@ def _move_accesses(
         done = _enter_banks(gpu, trace, sm, launch, now)
     elif mode == MODE_BYPASS:
         done = _send_bypass(gpu, trace, packets, port, sm, launch, now)
+    elif mode == MODE_BULK:
+        done = _send_bulk(gpu, trace, packets, port, sm, launch, now)
     else:
         done = True
     if done:
@@ -351,6 +375,15 @@ def _send_bypass(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Re
 
 
 @compiled
+def _send_bulk(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int) -> bool:
+    """A bulk copy's packets: as many a cycle as the L1 has banks."""
+    for _ in range(gpu.l1_banks):
+        if _send_bypass(gpu, trace, packets, port, sm, launch, now):
+            return True
+    return False
+
+
+@compiled
 def _dispatch_done(trace: Trace, sm: Record, now: int) -> None:
     index = sm.dispatching
     operation = sm.operation[index]
@@ -360,6 +393,8 @@ def _dispatch_done(trace: Trace, sm: Record, now: int) -> None:
     release_operation(sm, index)
     if sm.dispatch_mode == MODE_NOTHING and code.destination >= 0:
         result_known(trace, sm, warp, code.destination, now, now)
+    if code.kind == KIND_TMA_STORE and operation.operand >= 0:
+        _copy_done(trace, sm, warp, operation.group, now)
     # A shared-memory load stays in the pipeline until its write-back is chosen.
     if sm.dispatch_mode != MODE_SHARED or sm.dispatch_load < 0:
         _leave_pipeline(trace, sm, warp, now)
@@ -371,8 +406,15 @@ def _dispatch_oldest(trace: Trace, sm: Record, now: int) -> None:
     index = sm.operands[subcore, MEMORY_PIPE]
     operation = sm.operation[index]
     code = trace.code[operation.code]
-    goes_nowhere = code.kind == KIND_MEMBAR or (operation.operand < 0 and code.space != SPACE_SHARED)
-    needs_slot = not goes_nowhere and code.kind != KIND_STORE and code.kind != KIND_TMA_STORE
+    if code.kind >= FIRST_ASYNC_KIND and sm.arrivals == ARRIVALS:
+        return
+    if sm.async_fences > 0 and asynchronous.is_fenced(code):
+        return
+    takes_pipe = code.space == SPACE_SHARED or code.kind >= KIND_MBARRIER_INIT
+    goes_nowhere = code.kind == KIND_MEMBAR or (operation.operand < 0 and not takes_pipe)
+    needs_slot = not goes_nowhere and code.kind != KIND_STORE
+    if code.kind == KIND_TMA_STORE or code.kind == KIND_MBARRIER_COPY:
+        needs_slot = False
     if needs_slot and sm.free_loads == 0:
         return
     sm.operands_full[subcore] &= ~(np.uint32(1) << np.uint32(MEMORY_PIPE))
@@ -390,18 +432,50 @@ def _dispatch_oldest(trace: Trace, sm: Record, now: int) -> None:
         return
     if needs_slot:
         sm.dispatch_load = _new_load(sm, operation, code)
-    if code.space == SPACE_SHARED:
-        degree = max(1, operation.operand)
+    start = operation.operand + sm.cta_sectors[sm.warp_slot[operation.warp]]
+    if takes_pipe:
+        degree = np.int64(1)
+        if code.space == SPACE_SHARED:
+            degree = max(degree, operation.operand)
+        else:
+            asynchronous.enter_pipe(sm, sm.load[sm.dispatch_load], start if operation.operand >= 0 else np.int64(-1))
         sm.dispatch_mode = MODE_SHARED
         sm.dispatch_time = now + degree
         sm.counter[counters.SHARED_CONFLICTS] += degree - 1
         return
-    start = operation.operand + sm.cta_sectors[sm.warp_slot[operation.warp]]
+    if code.kind >= FIRST_ASYNC_KIND:
+        _dispatch_bulk(trace, sm, operation, code, start, now)
+        return
     sm.dispatch_mode = MODE_BYPASS if code.bypasses_l1 else MODE_L1
     sm.dispatch_pointer = start + 1
     sm.dispatch_remaining = trace.sector_addresses[start]
     if needs_slot:
         sm.load[sm.dispatch_load].remaining = sm.dispatch_remaining
+
+
+@compiled
+def _dispatch_bulk(trace: Trace, sm: Record, operation: Record, code: Record, start: int, now: int) -> None:
+    """A bulk copy, or an arrival that waits for copies; ``start`` is where its list lies."""
+    warp = operation.warp
+    sm.dispatch_mode = MODE_NOTHING
+    if code.kind == KIND_MBARRIER_COPY:
+        asynchronous.queue_arrival(sm, warp, start)
+        _take_arrivals(trace, sm, now)
+        return
+    sectors = trace.sector_addresses[start]
+    if sectors > 0:
+        sm.dispatch_mode = MODE_BULK
+        sm.dispatch_pointer = start + 1
+        sm.dispatch_remaining = sectors
+    if code.kind == KIND_TMA_LOAD:
+        slot = sm.load[sm.dispatch_load]
+        slot.remaining = sectors
+        slot.group = start + 1 + sectors
+        sm.warp_in_flight[warp] += 1
+        if sectors == 0:
+            slot.remaining = 1
+            _take_effect(trace, sm, slot, now)
+            access_done(trace, sm, sm.dispatch_load, now)
 
 
 @compiled

@@ -11,16 +11,18 @@ from numpy.typing import NDArray
 
 from sims.engine import l2, quantum, scoreboard
 from sims.engine.chunks import ChunkStore
+from sims.engine.cluster import TOO_MANY_MESSAGES
 from sims.engine.counters import WARP_INSTRUCTIONS
-from sims.engine.ctas import LAUNCH, prepare_sms
+from sims.engine.ctas import LAUNCH, NO_EXIT, prepare_sms
 from sims.engine.errors import Cancelled, KernelError
+from sims.engine.mbarrier import TOO_MANY_MBARRIERS
 from sims.engine.memory import Memory, Networks, new_memory, new_networks
 from sims.engine.occupancy import Occupancy, occupancy_of
 from sims.engine.parameters import MAX_L1_MSHRS, MAX_WARPS, parameters_of, unsupported_features
 from sims.engine.pointers import Pointer, bundle, rows, struct
 from sims.engine.program import Program
 from sims.engine.results import Counts, KernelResult, collect
-from sims.engine.smstate import IN_FLIGHT, LOAD_SLOTS, SM_STATE, WAITERS
+from sims.engine.smstate import IN_FLIGHT, LOAD_SLOTS, MBARRIERS, MESSAGES, SM_STATE, WAITERS
 from sims.engine.team import TEAM
 from sims.gpus.spec import GpuSpec
 
@@ -133,6 +135,7 @@ class Machine:
                 trace = bundle(store.trace())
                 launch["loaded"] = store.loaded
                 launch["ctas"] = program.shape.ctas
+                launch["has_clusters"] = store.has_clusters
             elif status != quantum.RUNNING:
                 raise KernelError(self._explain(status, program, launch))
             if should_stop is not None and should_stop():
@@ -170,6 +173,8 @@ class Machine:
         launch["l1_ways"] = occupancy.l1_ways
         launch["last_sm"] = self._last_sm
         launch["start"] = self._cycle
+        # One of the load/store unit and one of the L1's misses; a bulk copy sends one per L1 bank (since Hopper).
+        launch["packets_per_cycle"] = 1 + (self.spec.l1_banks if program.shape.binary_version >= 90 else 1)
         prepare_sms(gpu, sms, struct(launch))
         return launch
 
@@ -182,8 +187,16 @@ class Machine:
         name = program.shape.name
         if status == quantum.BAD_WARP:
             sm = self._sms[np.flatnonzero(self._sms["error"])[0]]
+            if sm["error"] != NO_EXIT:
+                return f"{name}: CTA {sm['error_cta']} {_TOO_MUCH[int(sm['error'])]}"
             return f"{name}: warp {sm['error_warp']} of CTA {sm['error_cta']} does not end with EXIT"
         return f"{name}: deadlock at cycle {launch['cycle']}: {_who_waits(self._sms)}"
+
+
+_TOO_MUCH = {
+    TOO_MANY_MBARRIERS: f"needs more mbarriers than the {MBARRIERS} that the model has room for on an SM",
+    TOO_MANY_MESSAGES: f"has more than {MESSAGES} operations under way to mbarriers of CTAs that have not started",
+}
 
 
 def _next_budget(budget: int, seconds: float) -> int:
@@ -238,5 +251,7 @@ def new_sms(spec: GpuSpec, gpu: np.void) -> NDArray[np.void]:
     sms["free_load"] = np.arange(LOAD_SLOTS)
     sms["free_loads"] = LOAD_SLOTS
     sms["waiter"]["next"] = np.append(np.arange(1, WAITERS), -1)
+    sms["mbarrier_first"] = -1
+    sms["mbarrier"]["next"] = np.append(np.arange(1, MBARRIERS), -1)
     sms["mshr"]["head"] = np.arange(1, MAX_L1_MSHRS + 1)
     return sms

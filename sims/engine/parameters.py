@@ -124,10 +124,6 @@ def unsupported_features(spec: GpuSpec) -> list[str]:
         notes.append(f"partition indexing {spec.partition_indexing}: plain address bits are used")
     if spec.l2_sets not in (16, 32, 64):
         notes.append(f"an IPOLY set index for {spec.l2_sets} L2 sets: the sets are indexed by an XOR of address bits")
-    if "gmma" in spec.units or spec.binary_version >= 90:
-        notes.append(
-            "mbarriers and waits for warpgroup matrix operations: their instructions take their unit's time but never wait"
-        )
     return notes
 
 

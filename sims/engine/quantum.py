@@ -12,7 +12,7 @@ the crossbar runs first and the SM learns when its packets left. Exact, and a sa
 
 import numpy as np
 
-from sims.engine import channel, clock, crossbar, ctas, sm, team
+from sims.engine import channel, clock, cluster, crossbar, ctas, sm, team
 from sims.engine.jit import Record, Table, compiled
 from sims.engine.memory import Memory, Networks
 from sims.engine.scoreboard import INFINITE
@@ -26,22 +26,23 @@ SHARED_ITEMS = 2
 
 
 @compiled
-def quantum_length(gpu: Record, memory: Memory) -> int:
+def quantum_length(gpu: Record, memory: Memory, launch: Record) -> int:
     """The longest quantum in which no slice's reply buffer can fill unseen and no request buffer both fill and run dry."""
     # One less than the delay: the request crossbar, a cycle ahead, asks whether a slice's input is full one cycle later.
-    length = min(min(gpu.rop_latency - 1, MAX_QUANTUM), (gpu.icnt_buffer - gpu.slices) >> 1)
+    longest = cluster.QUANTUM_CYCLES if launch.has_clusters else MAX_QUANTUM
+    length = min(min(gpu.rop_latency - 1, longest), (gpu.icnt_buffer - gpu.slices) // launch.packets_per_cycle)
     for d in range(gpu.slices):
         length = min(length, gpu.icnt_buffer - memory.slices[d].leaving.count)
     return max(length, 1)
 
 
 @compiled
-def mark_tight(gpu: Record, memory: Memory, length: int) -> int:
-    """Mark the SMs whose request buffer might fill in the quantum: an SM sends at most two packets a cycle."""
+def mark_tight(gpu: Record, memory: Memory, launch: Record, length: int) -> int:
+    """Mark the SMs whose request buffer might fill in the quantum."""
     tight = 0
     for index in range(gpu.sms):
         port = memory.ports[index]
-        port.tight = gpu.icnt_buffer - port.requests.count < 2 * length
+        port.tight = gpu.icnt_buffer - port.requests.count < launch.packets_per_cycle * length
         tight += port.tight
     return tight
 
@@ -199,7 +200,9 @@ def loosen(gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record
     """SMs whose buffer can no longer fill in the rest of the quantum (one that ran dry cannot) run on to its end."""
     for index in range(gpu.sms):
         port = memory.ports[index]
-        if port.tight and gpu.icnt_buffer - port.requests.count >= 2 * (launch.limit - launch.horizon):
+        if port.tight and gpu.icnt_buffer - port.requests.count >= launch.packets_per_cycle * (
+            launch.limit - launch.horizon
+        ):
             port.tight = 0
             launch.tight -= 1
             if stopped[index] < 0:
@@ -281,7 +284,7 @@ def _first_error(gpu: Record, sms: Table) -> int:
 
 @compiled
 def _finish_quantum(
-    gpu: Record, memory: Memory, networks: Networks, sms: Table, launch: Record, helpers: Record
+    gpu: Record, trace: Trace, memory: Memory, networks: Networks, sms: Table, launch: Record, helpers: Record
 ) -> int:
     """Exchange with the memory side; returns what became of the kernel."""
     if _first_error(gpu, sms) >= 0:
@@ -300,6 +303,8 @@ def _finish_quantum(
     run_memory(gpu, memory, networks, launch.start + launch.crossed, launch.start + launch.cycle, helpers)
     if ended:
         return ENDED
+    if launch.has_clusters:
+        cluster.deliver(gpu, trace, sms, launch.cycle)
     upcoming = _next_sm_event(gpu, sms, memory, launch)
     if upcoming > launch.cycle and is_quiet(gpu, memory, networks) and not _ports_hold_requests(gpu, memory):
         if upcoming >= INFINITE:
@@ -350,9 +355,9 @@ def _advance(
 ) -> int:
     for _ in range(budget):
         if launch.phase == PHASE_RUN:
-            length = quantum_length(gpu, memory)
+            length = quantum_length(gpu, memory, launch)
             launch.limit = launch.cycle + length
-            launch.tight = mark_tight(gpu, memory, length)
+            launch.tight = mark_tight(gpu, memory, launch, length)
             launch.horizon = launch.cycle if launch.tight else launch.limit
             launch.crossed = launch.cycle
             run_sms(gpu, trace, memory, sms, launch, stopped, False, helpers)
@@ -364,7 +369,7 @@ def _advance(
         if status != RUNNING:
             return status
         launch.phase = PHASE_RUN
-        status = _finish_quantum(gpu, memory, networks, sms, launch, helpers)
+        status = _finish_quantum(gpu, trace, memory, networks, sms, launch, helpers)
         if status != RUNNING:
             return status
     return RUNNING

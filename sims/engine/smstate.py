@@ -32,6 +32,12 @@ GROUPS = 64
 CTA_SLOTS = 64
 REGISTERS = 256
 BARRIERS = 16
+MBARRIERS = 1024
+"""Of all CTAs on an SM."""
+MESSAGES = 1024
+"""What an SM's CTAs may do to mbarriers elsewhere in their clusters before it is delivered."""
+ARRIVALS = 256
+"""Arrivals of an SM that wait for copies to be done."""
 
 COUNTERS = 96
 """See :mod:`sims.engine.counters` for what each one counts."""
@@ -80,6 +86,23 @@ BANK_ENTRY = np.dtype(
     [("address", "i8"), ("time", "i4"), ("reference", "i4"), ("byte_mask", "u4"), ("flags", "u1")], align=True
 )
 
+MBARRIER = np.dtype(
+    [
+        ("address", "i8"),
+        ("bytes", "i8"),  # expected and not come
+        ("waiting", "u8"),  # warps
+        ("expected", "i4"),  # arrivals of a phase; 0: not initialised
+        ("pending", "i4"),
+        ("phase", "i4"),
+        ("next", "i2"),  # of the same CTA, or of the free ones
+    ],
+    align=True,
+)
+MESSAGE = np.dtype(
+    [("address", "i8"), ("bytes", "i8"), ("from_cta", "i8"), ("rank", "i4"), ("arrivals", "i4")], align=True
+)
+ARRIVAL = np.dtype([("place", "i8"), ("copies", "i4"), ("warp", "u1")], align=True)
+
 _FIELDS = [
     # time and CTAs
     ("index", "i4"), ("time", "i8"), ("last_visit", "i8"), ("resident", "i4"), ("launch_pending", "i4"), ("active_since", "i8"),
@@ -97,7 +120,8 @@ _FIELDS = [
     ("warp_ready_at", "i4", (MAX_WARPS,)), ("warp_epoch", "i4", (MAX_WARPS,)), ("warp_age", "i4", (MAX_WARPS,)),
     ("warp_group", "i4", (MAX_WARPS,)), ("warp_oldest_group", "i4", (MAX_WARPS,)), ("warp_wait_group", "i4", (MAX_WARPS,)),
     ("warp_bar", "u1", (MAX_WARPS,)),
-    ("warp_release", "i4", (MAX_WARPS,)),
+    ("warp_release", "i4", (MAX_WARPS,)), ("warp_asked", "i4", (MAX_WARPS,)),
+    ("copies_issued", "i4", (MAX_WARPS,)), ("copies_done", "i4", (MAX_WARPS,)),
     ("gmma_issued", "i4", (MAX_WARPS,)), ("gmma_started", "i4", (MAX_WARPS,)), ("gmma_awaited", "i4", (MAX_WARPS,)),
     ("gmma_groups", "i4", (MAX_WARPS,)),
     ("gmma_group_end", "i4", (MAX_WARPS, GROUPS)), ("gmma_done", "i4", (MAX_WARPS, GROUPS)),
@@ -130,7 +154,12 @@ _FIELDS = [
     ("bank_failure", "u1", (MAX_L1_BANKS,)),
     ("bank_head", "i4", (MAX_L1_BANKS,)), ("bank_count", "i4", (MAX_L1_BANKS,)),
     ("bank", BANK_ENTRY, (MAX_L1_BANKS, MAX_L1_LATENCY)),
+    ("async_fences", "i4"),
     ("free_loads", "i4"), ("free_load", "i4", (LOAD_SLOTS,)), ("load", LOAD_SLOT, (LOAD_SLOTS,)),
+    # mbarriers and clusters
+    ("mbarrier_first", "i2", (CTA_SLOTS,)), ("mbarrier_free", "i4"), ("mbarrier", MBARRIER, (MBARRIERS,)),
+    ("messages", "i4"), ("message", MESSAGE, (MESSAGES,)),
+    ("arrivals", "i4"), ("arrival_head", "i4"), ("arrival", ARRIVAL, (ARRIVALS,)),
     # L1
     ("l1_ways", "i4"), ("l1_dirty_lines", "i4"), ("l1_live_mshrs", "i4"), ("l1_orphans", "i4"), ("l1_bucket_mask", "i4"),
     ("l1_version", "i4"), ("l1_failure", "u1"),

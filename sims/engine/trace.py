@@ -23,5 +23,11 @@ class Trace(NamedTuple):
     """Likewise: what to add to a memory operand to get its place in ``sector_addresses``."""
     cta_finished: Table
     """Likewise: set to 1 when the CTA has ended, so that its storage can be used again."""
+    cta_place: Table
+    """Likewise: SM and CTA slot it runs in (SM x ``CTA_SLOTS`` + slot + 1), 0 before it was started."""
+    cta_peer: Table
+    """Likewise: the next CTA of its cluster, in a ring; itself where it is alone."""
+    cta_rank: Table
+    """Likewise: its rank in the cluster."""
     cta_rows: Table
     """One number: the length of these tables, a power of two."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from django.core.management import CommandError, call_command
 
 from sims.gpus import load_shipped, spec_to_dict, to_accelsim_options
 from sims.statlog import StatLog
+from tests.conftest import FIXTURES
 from tests.engine.kernel_texts import EXIT, cta, header
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -53,6 +55,14 @@ def test_it_prints_what_the_service_would_show(trace: Path) -> None:
     assert set(result) == {"config", "kernels", "totals", "seconds"}
     assert {frozenset(kernel) for kernel in result["kernels"]} == {frozenset(KERNEL_KEYS)}
     assert (result["config"], result["totals"]["kernels"]) == ("SM86_RTX3070", 3)
+
+
+def test_it_runs_a_compressed_trace_of_hopper_to_its_end(tmp_path: Path) -> None:
+    shutil.copy(FIXTURES / "traces" / "hopper_synthetic_v6.tracez", tmp_path / "kernel-3-ctx_0x1.tracez")
+    (tmp_path / "kernelslist.g").write_text("kernel-3-ctx_0x1.tracez\n")
+    first, second = (simulated(tmp_path, "--config", "SM90_H100")["kernels"] for _ in range(2))
+    assert first[0]["warp_instructions"] > 10_000
+    assert first == second
 
 
 def test_it_prints_a_table_for_people(trace: Path) -> None:

@@ -123,6 +123,13 @@ def _control_class(group: Group, mnemonic: str, modifiers: list[str]) -> OpcodeC
             return one(p.UNIT_MEM, p.KIND_MEMBAR)
         case Group.ASYNC_COMMIT:
             return OpcodeClass(group, p.UNIT_INT, p.KIND_LDGDEPBAR)
+        case Group.BULK_COMMIT:
+            return one(p.UNIT_MEM, p.KIND_LDGDEPBAR)
+        case Group.BULK_CONTROL:
+            return one(p.UNIT_MEM)
+        case Group.FENCE:
+            is_async = modifiers[:2] == ["VIEW", "ASYNC"]
+            return one(p.UNIT_MEM, p.KIND_ASYNC_FENCE) if is_async else one(p.UNIT_INT)
         case Group.ASYNC_WAIT:
             return OpcodeClass(group, p.UNIT_INT, p.KIND_DEPBAR)
         case Group.WARPGROUP:
@@ -130,9 +137,9 @@ def _control_class(group: Group, mnemonic: str, modifiers: list[str]) -> OpcodeC
         case Group.TMA_COPY:
             return _bulk_copy_class(modifiers)
         case Group.MBARRIER:
-            return one(p.UNIT_INT, _mbarrier_kind(modifiers))
+            return one(p.UNIT_MEM, _mbarrier_kind(modifiers))
         case Group.MBARRIER_COPY:
-            return one(p.UNIT_INT, p.KIND_MBARRIER_ARRIVE)
+            return one(p.UNIT_MEM, p.KIND_MBARRIER_COPY)
         case _:  # Group.REPLAY
             kind = p.KIND_REPLAY_START if mnemonic == "REPLAY_START" else p.KIND_REPLAY_END
             return OpcodeClass(group, p.UNIT_INT, kind)
@@ -154,10 +161,10 @@ def _mbarrier_kind(modifiers: list[str]) -> int:
             return p.KIND_MBARRIER_INIT
         case ["ARRIVE"]:
             return p.KIND_MBARRIER_ARRIVE
-        case ["PHASECHK"]:
+        case ["PHASECHK"] if "TRYWAIT" in modifiers:
             return p.KIND_MBARRIER_WAIT
         case _:
-            return p.KIND_ALU
+            return p.KIND_MBARRIER_TEST
 
 
 def _gmma_cycles(modifiers: list[str]) -> int:

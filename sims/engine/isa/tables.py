@@ -26,6 +26,9 @@ class Group(Enum):
     MEMBAR = "membar"
     ASYNC_COMMIT = "async_commit"  # closes a group of asynchronous copies
     ASYNC_WAIT = "async_wait"
+    BULK_COMMIT = "bulk_commit"  # closes a group of bulk stores
+    BULK_CONTROL = "bulk_control"  # the bulk copy unit's other instructions; they move nothing
+    FENCE = "fence"
     WARPGROUP = "warpgroup"
     LOAD_GENERIC = "load_generic"
     LOAD_GLOBAL = "load_global"
@@ -98,10 +101,11 @@ HOPPER: dict[Group, str] = {
     Group.GMMA: "HGMMA QGMMA IGMMA BGMMA",
     Group.SP: "VIMNMX VIMNMX3",
     # Accel-Sim 2.0 lets several of Hopper's cluster and set-up instructions, and STSM, pass as no-operations.
-    Group.INT: "VIADD VIADDMNMX CGAERRBAR ACQBULK STSM UCGABAR_ARV UCGABAR_WAIT USETMAXREG PREEXIT USETSHMSZ FENCE "
-    "UTMACCTL UTMAPF UBLKPF",
+    Group.INT: "VIADD VIADDMNMX CGAERRBAR ACQBULK STSM UCGABAR_ARV UCGABAR_WAIT USETMAXREG PREEXIT USETSHMSZ",
     Group.BRANCH: "ELECT",
-    Group.ASYNC_COMMIT: "UTMACMDFLUSH",
+    Group.BULK_COMMIT: "UTMACMDFLUSH",
+    Group.BULK_CONTROL: "UTMACCTL UTMAPF UBLKPF",
+    Group.FENCE: "FENCE",
     Group.WARPGROUP: "WARPGROUP",
     Group.ATOMIC_GLOBAL: "REDG",
     Group.STORE_SHARED: "STAS",
