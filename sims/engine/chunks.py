@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sims.engine.errors import KernelError
-from sims.engine.program import CtaChunk, Program
+from sims.engine.program import KIND_ALU, KIND_BARRIER, KIND_BARRIER_ARRIVE, CtaChunk, Program
 from sims.engine.statics import CODE, code_table
 from sims.engine.trace import Trace
 from sims.gpus.spec import GpuSpec
 
+BARRIER_FREE_KERNELS = "nvjet"
+"""cuBLAS's kernels for Hopper, in whose names this stands: Accel-Sim 2.0 passes over their BAR."""
 FIRST_CAPACITY = 1 << 12
 FIRST_CTA_TABLE = 1 << 10
 CTA_TABLES = ("cta_warps", "cta_sectors", "cta_finished", "cta_place", "cta_peer", "cta_rank")
@@ -187,6 +189,8 @@ class ChunkStore:
         known = len(self._code)
         if len(self.program.statics) > known:
             added = code_table(self.program.statics[known:], self._spec, self._banks)
+            if BARRIER_FREE_KERNELS in self.program.shape.name:
+                added["kind"][np.isin(added["kind"], (KIND_BARRIER, KIND_BARRIER_ARRIVE))] = KIND_ALU
             self._code = np.concatenate([self._code, added])
 
 

@@ -254,3 +254,10 @@ def test_a_replay_region_runs_its_instructions_once() -> None:
         run(kernel([init(), arrive(), START, wait(), END, ADD])),
     )
     assert marked.counters["gpgpu_n_tot_w_icount"] == plain.counters["gpgpu_n_tot_w_icount"] == 5
+
+
+def test_the_barriers_of_cublas_kernels_are_passed_over() -> None:
+    barrier = "0020 ffffffff 0 BAR.SYNC 0 0 1 96 Val "
+    text = kernel([barrier], [ADD])
+    with_name = text.replace("_Z4testv", "nvjet_hsh_128x256")
+    assert run(with_name).cycles < run(text.replace("1 96", "0 0")).cycles + 50
