@@ -18,13 +18,14 @@ from sims.engine.errors import Cancelled, KernelError
 from sims.engine.mbarrier import TOO_MANY_MBARRIERS
 from sims.engine.memory import Memory, Networks, new_memory, new_networks
 from sims.engine.occupancy import Occupancy, occupancy_of
-from sims.engine.parameters import MAX_L1_MSHRS, MAX_WARPS, parameters_of, unsupported_features
+from sims.engine.parameters import MAX_L1_MSHRS, MAX_WARPS, parameters_of
 from sims.engine.pointers import Pointer, bundle, rows, struct
 from sims.engine.program import Program
 from sims.engine.results import Counts, KernelResult, collect
 from sims.engine.smstate import IN_FLIGHT, LOAD_SLOTS, MBARRIERS, MESSAGES, SM_STATE, WAITERS
 from sims.engine.team import TEAM
 from sims.gpus.spec import GpuSpec
+from sims.gpus.support import unsupported
 
 SLICE_SECONDS = 0.1
 """How long compiled code should run before it looks up; the budget of quanta adapts to it."""
@@ -50,7 +51,7 @@ class Machine:
     """What the configuration asks for and the model lacks."""
 
     def __post_init__(self) -> None:
-        self.unsupported = unsupported_features(self.spec)
+        self.unsupported = unsupported(self.spec)
         self._gpu = parameters_of(self.spec)
         self._team = np.zeros(1, TEAM)[0]
         self._team["threads"] = self.threads

@@ -12,6 +12,7 @@ import numpy as np
 
 from sims.engine.errors import ConfigurationError
 from sims.engine.hashing import hash_tables
+from sims.gpus.limits import SCHEDULERS
 from sims.gpus.spec import LINE_BYTES, GpuSpec
 
 MAX_WARPS = 64
@@ -28,8 +29,8 @@ MAX_ROP_LATENCY = 700
 MAX_DRAM_BANKS = 64
 MAX_DRAM_GROUPS = 16
 
-SCHEDULERS = ("lrr", "gto")
 LRR, GTO = range(2)
+"""Numbers of :data:`sims.gpus.limits.SCHEDULERS`."""
 
 INDEX_PLAIN, INDEX_XOR, INDEX_IPOLY = 0, 1, 2
 INDEX_IPOLY_MODULO = 6
@@ -113,20 +114,6 @@ def l1_max_ways(spec: GpuSpec) -> int:
     return spec.l1_ways * max(1, spec.unified_l1_bytes // base_bytes) if spec.unified_l1_bytes else spec.l1_ways
 
 
-def unsupported_features(spec: GpuSpec) -> list[str]:
-    """What the configuration asks for and this model lacks, one sentence each."""
-    notes = []
-    if spec.scheduler not in SCHEDULERS:
-        notes.append(f"warp scheduler {spec.scheduler!r}: loose round robin (lrr) is used")
-    if not spec.core_clock_mhz == spec.icnt_clock_mhz == spec.l2_clock_mhz:
-        notes.append("crossbar and L2 run at the core clock, not at clocks of their own")
-    if spec.partition_indexing not in (INDEX_PLAIN, INDEX_XOR, INDEX_IPOLY, INDEX_IPOLY_MODULO):
-        notes.append(f"partition indexing {spec.partition_indexing}: plain address bits are used")
-    if spec.l2_sets not in (16, 32, 64):
-        notes.append(f"an IPOLY set index for {spec.l2_sets} L2 sets: the sets are indexed by an XOR of address bits")
-    return notes
-
-
 def parameters_of(spec: GpuSpec) -> np.void:
     """The record for ``spec``; raises :class:`ConfigurationError` where a size is out of the model's range."""
     record = np.zeros((), PARAMETERS)[()]
@@ -149,7 +136,8 @@ def _fill_sm(record: np.void, spec: GpuSpec, subcores: int, lines: int) -> None:
     for name in ("sms", "warps_per_sm", "registers_per_sm", "l1_sets", "l1_banks"):
         record[name] = getattr(spec, name)
     record["subcores"] = subcores
-    record["scheduler"] = SCHEDULERS.index(spec.scheduler) if spec.scheduler in SCHEDULERS else LRR
+    policy = spec.scheduler.split(":")[0]
+    record["scheduler"] = SCHEDULERS.index(policy) if policy in SCHEDULERS else LRR
     record["register_banks"] = max(1, spec.register_banks_per_sm // subcores)
     record["collectors"] = min(MAX_COLLECTORS, max(1, spec.collector_units_per_sm // subcores))
     record["shared_latency"] = spec.shared_memory_latency_cycles

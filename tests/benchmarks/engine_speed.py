@@ -1,0 +1,74 @@
+"""Threads and shortcuts of the timing engine: ``python -m tests.benchmarks.engine_speed [--threads N]``.
+
+First table: the large reference workloads on one thread and on N, wall time, through ``Simulation`` as ``manage.py simulate``
+runs them; the results must be equal. Second: the decode step exactly and with the shortcuts on, CPU time, with a warm cache
+of decoded kernels, and the error that the shortcuts add. The best of three runs each. Needs the reference material.
+"""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+from sims.engine.front.options import Options
+from sims.engine.front.plan import read_plan
+from sims.engine.front.simulate import Simulation
+from sims.gpus import read_accelsim_config
+from tests.benchmarks.engine import TRACES_OF_CONFIG, warm_up
+from tests.conftest import PROJECT
+
+WORKLOADS = ("babelstream", "gemm_tiled", "decode_step", "gather")
+RUNS = 3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--threads", type=int, default=2, metavar="N")
+    options = parser.parse_args()
+    shared = Path(os.environ.get("CASCADE_SHARED", PROJECT.parent / "shared")) / "reference"
+    if not shared.is_dir():
+        sys.exit(f"the reference material is not at {shared}; set CASCADE_SHARED to its parent folder")
+    warm_up(shared)
+    threads_table(shared, options.threads)
+    shortcuts_table(shared)
+
+
+def simulate(shared: Path, config: str, workload: str, options: Options) -> tuple[float, float, int]:
+    """Wall seconds, CPU seconds and cycles without launch latency; the quickest of some runs."""
+    spec = read_accelsim_config(shared / "accelsim/configs" / config).spec
+    folder = shared / "accelsim/traces" / workload / TRACES_OF_CONFIG[config]
+    runs = []
+    for _ in range(RUNS):
+        wall, cpu = time.perf_counter(), time.process_time()
+        reports = list(Simulation(read_plan(folder), spec, options).kernels())
+        cycles = sum(report.cycles - spec.launch_latency_cycles for report in reports)
+        runs.append((time.perf_counter() - wall, time.process_time() - cpu, cycles))
+    return min(runs)
+
+
+def threads_table(shared: Path, threads: int) -> None:
+    print(f"{'config':<16}{'workload':<14}{'1 thread s':>12}{f'{threads} threads s':>14}{'times':>8}")
+    totals = [0.0, 0.0]
+    for config in TRACES_OF_CONFIG:
+        for workload in WORKLOADS:
+            one, _, cycles = simulate(shared, config, workload, Options().exact())
+            several, _, same = simulate(shared, config, workload, Options(threads=threads).exact())
+            if cycles != same:
+                sys.exit(f"{config} {workload}: {cycles} cycles on one thread, {same} on {threads}")
+            totals = [totals[0] + one, totals[1] + several]
+            print(f"{config:<16}{workload:<14}{one:>12.2f}{several:>14.2f}{one / several:>8.2f}", flush=True)
+    print(f"{'all':<30}{totals[0]:>12.2f}{totals[1]:>14.2f}{totals[0] / totals[1]:>8.2f}\n")
+
+
+def shortcuts_table(shared: Path) -> None:
+    print(f"{'config':<16}{'exact CPU s':>13}{'shortcuts':>11}{'times':>7}{'added error %':>15}")
+    for config in TRACES_OF_CONFIG:
+        _, exact_s, exact = simulate(shared, config, "decode_step", Options().exact())
+        _, short_s, short = simulate(shared, config, "decode_step", Options())
+        error = 100 * (short / exact - 1)
+        print(f"{config:<16}{exact_s:>13.2f}{short_s:>11.2f}{exact_s / short_s:>7.2f}{error:>15.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
