@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -114,9 +114,26 @@ class Machine:
         should_stop: Callable[[], bool] | None,
         on_ctas_needed: Callable[[int, int], None] | None,
     ) -> KernelResult:
-        store = ChunkStore(program, self.spec, int(self._gpu["register_banks"]))
         launch = self._start(program, occupancy)
         before = self._counts
+        issued_before = int(before.sm[:, WARP_INSTRUCTIONS].sum())
+        banks = int(self._gpu["register_banks"])
+        with closing(ChunkStore(program, self.spec, banks, decode_ahead=self.threads > 1)) as store:
+            for _ in self._slices(store, launch, on_ctas_needed):
+                if should_stop is not None and should_stop():
+                    raise Cancelled(f"{program.shape.name}: stopped on request")
+                if on_progress is not None:
+                    on_progress(self._progress(program, launch, issued_before))
+        self._last_sm = int(launch["last_sm"])
+        cycles = int(launch["end"]) + 1
+        self._cycle += cycles
+        self._counts = after = _snapshot(self._sms, self._memory, self._cycle)
+        return collect(program, self.spec, occupancy, cycles, before, after)
+
+    def _slices(
+        self, store: ChunkStore, launch: np.void, on_ctas_needed: Callable[[int, int], None] | None
+    ) -> Iterator[None]:
+        """Run the kernel to its end, and stop for the caller now and then."""
         stopped = np.zeros(self.spec.sms, np.int64)
         state = struct(launch), rows(stopped), struct(self._team)
         trace = bundle(store.trace())
@@ -127,7 +144,7 @@ class Machine:
                 status = quantum.advance(*self._hardware, trace, *state, budget)
             budget = _next_budget(budget, time.monotonic() - began)
             if status == quantum.ENDED:
-                break
+                return
             if status == quantum.NEEDS_CTAS:
                 if on_ctas_needed is not None:
                     # The SM that waits longest for a CTA stopped in this cycle; `launch` only knows the quantum.
@@ -135,19 +152,11 @@ class Machine:
                 store.load(int(launch["next_cta"]) + self.spec.sms)
                 trace = bundle(store.trace())
                 launch["loaded"] = store.loaded
-                launch["ctas"] = program.shape.ctas
+                launch["ctas"] = store.program.shape.ctas
                 launch["has_clusters"] = store.has_clusters
             elif status != quantum.RUNNING:
-                raise KernelError(self._explain(status, program, launch))
-            if should_stop is not None and should_stop():
-                raise Cancelled(f"{program.shape.name}: stopped on request")
-            if on_progress is not None:
-                on_progress(self._progress(program, launch, int(before.sm[:, WARP_INSTRUCTIONS].sum())))
-        self._last_sm = int(launch["last_sm"])
-        cycles = int(launch["end"]) + 1
-        self._cycle += cycles
-        self._counts = after = _snapshot(self._sms, self._memory, self._cycle)
-        return collect(program, self.spec, occupancy, cycles, before, after)
+                raise KernelError(self._explain(status, store.program, launch))
+            yield
 
     @contextmanager
     def _helpers(self, trace: Pointer, state: tuple[Pointer, ...]) -> Iterator[None]:
