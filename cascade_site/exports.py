@@ -34,6 +34,12 @@ def csv_bytes(keys: Sequence[str], rows: Iterable[Row]) -> bytes:
     return buffer.getvalue().encode("utf-8", "replace")
 
 
+def json_bytes(keys: Sequence[str], rows: Iterable[Row]) -> bytes:
+    """A JSON list of objects with the same keys, a line each."""
+    lines = (json.dumps({key: row.get(key) for key in keys}, default=str) for row in rows)
+    return ("[" + ",\n ".join(lines) + "]").encode()
+
+
 def parquet_bytes(keys: Sequence[str], rows: Iterable[Row]) -> bytes:
     """A Parquet file, zstd-compressed. Columns of one type keep it; a mixed one becomes text."""
     listed = list(rows)

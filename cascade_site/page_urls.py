@@ -4,7 +4,7 @@ from django.urls import path
 
 from cascade_site import pages
 from cascade_site.metrics import metrics
-from runs.pages import compare, detail, listing, new
+from runs.pages import compare, correlation, detail, kernels, listing, new
 from sims import pages as sim_pages
 from traces import pages as trace_pages
 
@@ -20,8 +20,8 @@ urlpatterns = [
     path("runs", listing.run_list),
     path("runs/new", new.run_new),
     path("runs/<str:run_id>", detail.summary),
-    path("runs/<str:run_id>/kernels", detail.kernels),
-    path("runs/<str:run_id>/correlation", detail.correlation),
+    path("runs/<str:run_id>/kernels", kernels.kernels),
+    path("runs/<str:run_id>/correlation", correlation.correlation),
     path("runs/<str:run_id>/timeline", detail.timeline),
     path("runs/<str:run_id>/log", detail.log),
     path("runs/<str:run_id>/files", detail.files),

@@ -1,26 +1,28 @@
 """Tables of the pages: filter, sort and page over **all** rows, by the URL; export of what is shown, by the same URL.
 
-A table works on a list of dicts that a page has in memory (a run's kernels, say). ``?q=`` filters by text (``/…/`` as
-a regular expression), ``?sort=-error,name`` sorts by several columns, ``?page=`` pages, ``?format=csv|json|parquet`` exports.
+``?q=`` filters by text (``/…/`` as a regular expression), ``?sort=-error,name`` sorts by several columns, ``?page=``
+pages, ``?columns=`` chooses the columns, ``?format=csv|json|parquet`` exports.
 """
 
 import io
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import cached_property
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString, mark_safe
 
-from cascade_site.exports import csv_bytes, parquet_bytes
+from cascade_site.cells import cell
+from cascade_site.exports import csv_bytes, json_bytes, parquet_bytes
+from cascade_site.tablerows import ListedRows, Row, Rows
+from traces.times.names import demangled
 
 PAGE_ROWS = 100
 LONGEST_PATTERN = 200
-
-Row = dict[str, Any]
+MOST_SORT_KEYS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +32,28 @@ class Column:
     key: str
     title: str
     kind: str = "text"
-    """What ``parts/cell.html`` knows: ``text``, ``name``, ``link``, ``number``, ``duration``, ``size``, ``percent``, …"""
+    """What ``cascade_site.cells`` knows: ``text``, ``name``, ``link``, ``number``, ``duration``, ``size``, ``percent``, …"""
     unit: str = ""
     help: str = ""
     config: str = ""
     """The GPU config the column is about, for its colour."""
+    shown: bool = True
+    """Whether it is there before anyone has chosen columns."""
+    sorts: bool = True
+    show: Callable[[Row], SafeString | str] | None = None
+    """What its cell is, where no ``kind`` will do."""
 
     @property
     def is_number(self) -> bool:
         return self.kind not in ("text", "words", "name", "state", "when", "config", "link")
+
+    @property
+    def css_class(self) -> str:
+        return self.kind if self.kind in ("name", "words") else "number" if self.is_number else ""
+
+    def cell(self, row: Row) -> SafeString:
+        content = conditional_escape(self.show(row)) if self.show else cell(self.kind, row.get(self.key), row)
+        return format_html('<td class="{}">{}</td>', self.css_class, content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +64,16 @@ class Heading:
     href: str
     direction: str
     """``ascending``, ``descending`` or empty."""
+    place: int
+    """Which of several sort keys it is, from 1; 0 for none, or the only one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """One row of the page."""
+
+    row: Row
+    cells: SafeString
 
 
 class Table:
@@ -58,24 +83,28 @@ class Table:
         self,
         request: HttpRequest,
         columns: Sequence[Column],
-        rows: Sequence[Row],
+        rows: Sequence[Row] | Rows,
         *,
         name: str = "",
         sort: str = "",
         search: Sequence[str] = ("name",),
         title: str = "table",
         page_rows: int = PAGE_ROWS,
+        dress: Callable[[Row], Row] | None = None,
     ) -> None:
+        """:param dress: what a row that is shown has besides its columns: ``href``, ``anchor``, ``folded``"""
         self.request = request
-        self.columns = list(columns)
-        self.all_rows = rows
+        self.every_column = list(columns)
+        self.all_rows: Rows = ListedRows(rows) if isinstance(rows, list | tuple) else rows  # type: ignore[assignment]
         self.prefix = f"{name}-" if name else ""
         self.search = search
         self.title = title
         self.page_rows = page_rows
+        self.dress = dress
         self.query = self._parameter("q")
         self.sort = self._parameter("sort") or sort
         self.problem = ""
+        self._wanted_page = self._parameter("page")
 
     def _parameter(self, name: str) -> str:
         return self.request.GET.get(self.prefix + name, "").strip()
@@ -87,18 +116,37 @@ class Table:
             query.pop(self.prefix + name, None)
             if value is not None:
                 query[self.prefix + name] = str(value)
-        return "?" + urlencode(query, doseq=True)
+        return "?" + query.urlencode()
+
+    @property
+    def _chosen(self) -> set[str]:
+        listed = self.request.GET.getlist(self.prefix + "columns")
+        return {key for value in listed for key in value.split(",")} & {column.key for column in self.every_column}
 
     @cached_property
-    def filtered(self) -> list[Row]:
+    def columns(self) -> list[Column]:
+        """Those that were chosen, in the table's order; without a choice those that begin shown."""
+        chosen = self._chosen
+        return [column for column in self.every_column if (column.key in chosen if chosen else column.shown)]
+
+    @property
+    def choices(self) -> list[tuple[Column, bool]]:
+        """Every column, and whether it is shown."""
+        return [(column, column in self.columns) for column in self.every_column]
+
+    @cached_property
+    def filtered(self) -> Rows:
         """The rows that match ``?q=``; a broken pattern matches as plain text and says so."""
         if not self.query:
-            return list(self.all_rows)
+            return self.all_rows
         text = self.query[:LONGEST_PATTERN]
         matches = self._plain(text)
         if len(text) > 2 and text.startswith("/") and text.endswith("/"):
             matches = self._pattern(text[1:-1]) or matches
-        return [row for row in self.all_rows if any(matches(str(row.get(key) or "")) for key in self.search)]
+        # People search for what they see, and see mangled names demangled.
+        return self.all_rows.matching(
+            lambda value: bool(matches(value) or (value.startswith("_Z") and matches(demangled(value)))), self.search
+        )
 
     @staticmethod
     def _plain(text: str) -> Any:
@@ -116,35 +164,35 @@ class Table:
             self.problem = f"The pattern cannot be read ({error}); the text was taken as it stands."
             return None
 
-    @property
+    @cached_property
     def sort_keys(self) -> list[tuple[str, bool]]:
-        """``[(key, descending), …]`` of the columns that exist."""
-        known = {column.key for column in self.columns}
-        keys = [(key.lstrip("-"), key.startswith("-")) for key in self.sort.split(",") if key]
-        return [(key, descending) for key, descending in keys if key in known]
+        """``[(key, descending), …]`` of the columns that exist and sort, each once."""
+        known = {column.key for column in self.every_column if column.sorts}
+        wanted = [(key.lstrip("-"), key.startswith("-")) for key in self.sort.split(",")]
+        return list({key: (key, descending) for key, descending in reversed(wanted) if key in known}.values())[::-1]
 
     @cached_property
-    def sorted(self) -> list[Row]:
-        """All filtered rows in order; a missing value comes last whichever way a column is sorted."""
-        rows = self.filtered
-        for key, descending in reversed(self.sort_keys):
-            present = [row for row in rows if row.get(key) is not None]
-            missing = [row for row in rows if row.get(key) is None]
-            rows = sorted(present, key=lambda row: _comparable(row[key]), reverse=descending) + missing
-        return rows
+    def sorted(self) -> Rows:
+        """All filtered rows in order."""
+        return self.filtered.ordered(self.sort_keys)
 
     @property
     def headings(self) -> list[Heading]:
-        current = dict(self.sort_keys)
-        headings = []
-        for column in self.columns:
-            descending = current.get(column.key)
-            first_click_descends = column.is_number
-            wanted = not descending if descending is not None else first_click_descends
-            direction = "" if descending is None else "descending" if descending else "ascending"
-            href = self.href(sort=("-" if wanted else "") + column.key, page=None)
-            headings.append(Heading(column, href, direction))
-        return headings
+        return [self._heading(column) for column in self.columns]
+
+    def _heading(self, column: Column) -> Heading:
+        """A click makes the column the first key; those it was sorted by before decide between equal values."""
+        keys = self.sort_keys
+        current = dict(keys)
+        place = next((n for n, (key, _) in enumerate(keys, start=1) if key == column.key), 0)
+        descending = not current[column.key] if place == 1 else current.get(column.key, column.is_number)
+        others = [(key, down) for key, down in keys if key != column.key]
+        sort = ",".join(
+            f"{'-' if down else ''}{key}" for key, down in [(column.key, descending), *others][:MOST_SORT_KEYS]
+        )
+        direction = "" if not place else "descending" if current[column.key] else "ascending"
+        href = self.href(sort=sort, page=None) if column.sorts else ""
+        return Heading(column, href, direction, place if len(keys) > 1 else 0)
 
     @property
     def pages(self) -> int:
@@ -152,15 +200,27 @@ class Table:
 
     @property
     def page(self) -> int:
-        text = self._parameter("page")
+        text = self._wanted_page
         return min(max(1, int(text)), self.pages) if text.isascii() and text.isdigit() and len(text) < 10 else 1
 
-    @property
-    def rows(self) -> list[list[tuple[Column, Any, Row]]]:
-        """The page's rows as cells: ``(column, value, row)``."""
+    def turn_to(self, key: str, value: Any) -> None:
+        """Show the page that has the row with this value, wherever sorting has put it; unless a page was asked for."""
+        if not self._wanted_page and (place := self.sorted.place_of(key, value)) is not None:
+            self._wanted_page = str(place // self.page_rows + 1)
+
+    @cached_property
+    def shown(self) -> list[Row]:
+        """The page's rows."""
         start = (self.page - 1) * self.page_rows
-        shown = self.sorted[start : start + self.page_rows]
-        return [[(column, row.get(column.key), row) for column in self.columns] for row in shown]
+        rows = self.sorted.part(start, start + self.page_rows)
+        return [row | self.dress(row) for row in rows] if self.dress else rows
+
+    @property
+    def rows(self) -> Iterator[ShownRow]:
+        for row in self.shown:
+            # Each cell has been escaped where it was made.
+            cells = mark_safe("".join([column.cell(row) for column in self.columns]))  # noqa: S308
+            yield ShownRow(row, cells)
 
     @property
     def previous_href(self) -> str | None:
@@ -175,39 +235,54 @@ class Table:
         return f"{self.prefix}q"
 
     @property
-    def page_name(self) -> str:
-        return f"{self.prefix}page"
+    def columns_name(self) -> str:
+        return f"{self.prefix}columns"
+
+    def _others(self, *names: str) -> list[tuple[str, str]]:
+        """The address's parameters without some of this table's, for a form's hidden fields."""
+        left_out = {self.prefix + name for name in names}
+        return [(name, value) for name, values in self.request.GET.lists() for value in values if name not in left_out]
+
+    @property
+    def others_than_query(self) -> list[tuple[str, str]]:
+        return self._others("q", "page")
+
+    @property
+    def others_than_columns(self) -> list[tuple[str, str]]:
+        return self._others("columns", "page")
 
     @property
     def unfiltered_href(self) -> str:
         return self.href(q=None, page=None)
 
     @property
+    def unsorted_href(self) -> str:
+        return self.href(sort=None, page=None)
+
+    @property
+    def default_columns_href(self) -> str:
+        return self.href(columns=None)
+
+    @property
     def exports(self) -> list[tuple[str, str]]:
-        return [(kind, self.href(format=kind, page=None)) for kind in ("csv", "json", "parquet")]
+        return [(kind, self.href(format=kind, page=None)) for kind in _WRITERS]
 
     def export(self) -> HttpResponse | None:
         """The answer to ``?format=``, as filtered and sorted; None where the page itself is asked for."""
-        kind = self._parameter("format")
-        rows = [{column.key: row.get(column.key) for column in self.columns} for row in self.sorted] if kind else []
-        if kind == "json":
-            return _download(json.dumps(rows, default=str, indent=1).encode(), "application/json", f"{self.title}.json")
-        if kind == "csv":
-            return _download(csv_bytes(self._keys, rows), "text/csv; charset=utf-8", f"{self.title}.csv")
-        if kind == "parquet":
-            body = parquet_bytes(self._keys, rows)
-            return _download(body, "application/vnd.apache.parquet", f"{self.title}.parquet")
-        return None
-
-    @property
-    def _keys(self) -> list[str]:
-        return [column.key for column in self.columns]
+        writer = _WRITERS.get(self._parameter("format"))
+        if writer is None:
+            return None
+        keys = [column.key for column in self.columns]
+        rows = ({key: row.get(key) for key in keys} for row in self.sorted.part(0, None))
+        content_type, write = writer
+        return _download(write(keys, rows), content_type, f"{self.title}.{self._parameter('format')}")
 
 
-def _comparable(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.casefold()
-    return tuple(value) if isinstance(value, list) else value
+_WRITERS: dict[str, tuple[str, Callable[[Sequence[str], Iterator[Row]], bytes]]] = {
+    "csv": ("text/csv; charset=utf-8", csv_bytes),
+    "json": ("application/json", json_bytes),
+    "parquet": ("application/vnd.apache.parquet", parquet_bytes),
+}
 
 
 def _download(body: bytes, content_type: str, filename: str) -> HttpResponse:

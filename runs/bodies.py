@@ -37,7 +37,7 @@ def answer(request: HttpRequest, run: Run, name: str, make: Make) -> HttpRespons
     """
     if run.finished_at is None:
         return streamed(request, make(run))
-    path = _folder() / f"{_fingerprint(run, name)}.json"
+    path = _folder() / _fingerprint(run, name)
     if path.exists():
         with suppress(FileNotFoundError):  # the oldest may go at any moment
             return ranged_file(request, path, "application/json")
@@ -48,7 +48,7 @@ def whole(run: Run, name: str, make: Make) -> bytes:
     """As :func:`answer`, for a body that is small enough to be held and is wanted by this process itself."""
     if run.finished_at is None:
         return b"".join(make(run))
-    path = _folder() / f"{_fingerprint(run, name)}.json"
+    path = _folder() / _fingerprint(run, name)
     with suppress(FileNotFoundError):
         return path.read_bytes()
     return b"".join(_kept(path, make(run)))

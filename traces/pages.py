@@ -85,14 +85,13 @@ def _upload(request: HttpRequest) -> HttpResponse:
 def trace_detail(request: HttpRequest, trace_id: str) -> HttpResponse:
     trace = get_object_or_404(Trace, pk=trace_id)
     grouped = request.GET.get("view") == "names"
+    fold = request.GET.get("fold") == "1" and not grouped
     kernels = list(trace.kernels.order_by("index"))
     if grouped:
         table = Table(request, GROUP_COLUMNS, _groups(kernels), sort="-total_ns", title=f"{trace.id}-names")
     else:
-        table = Table(request, KERNEL_COLUMNS, _kernel_rows(kernels, trace.real_ns), title=f"{trace.id}-kernels")
-    fold = request.GET.get("fold") == "1" and not grouped
-    if fold:
-        table.all_rows = [row for row in table.all_rows if row["identical_to"] is None]
+        shown = [kernel for kernel in kernels if not (fold and kernel.identical_to)]
+        table = Table(request, KERNEL_COLUMNS, _kernel_rows(shown, trace.real_ns), title=f"{trace.id}-kernels")
     context = {
         "section": "traces",
         "trace": trace,
@@ -113,7 +112,7 @@ def _kernel_rows(kernels: list[TraceKernel], real_ns: int | None) -> list[dict[s
             "stream": int(kernel.stream),
             "share": kernel.real_ns / real_ns if real_ns and kernel.real_ns is not None else None,
             "anchor": f"k{kernel.index}",
-            "folded": kernel.identical_to is not None,
+            "css_class": "folded" if kernel.identical_to is not None else "",
         }
         for kernel in kernels
     ]

@@ -1,23 +1,41 @@
-"""The still correlation picture: simulated against real time on logarithmic axes, for pages without JavaScript."""
+"""The still correlation picture: simulated against real time on logarithmic axes, for pages without JavaScript.
+
+Every point is drawn, as one path per series; the longest kernels are dots that say what they are and lead somewhere.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cascade_site.formats import duration
 
 WIDTH, HEIGHT = 760, 480
 LEFT, RIGHT, TOP, BOTTOM = 72, 12, 12, 40
-MOST_POINTS = 1500
+MOST_DOTS = 300
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    real_ns: float
-    simulated_ns: float
+class Series:
+    """Points of one colour. Both arrays have shape (kernels,), in ns; what is NaN or not above zero is no point."""
+
     colour: int
-    title: str
-    href: str
+    real_ns: Floats
+    simulated_ns: Floats
+    describe: Callable[[int], tuple[str, str]]
+    """A point's title and address, by its place in the arrays; asked only for the dots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """A series' points that are too many to be dots."""
+
+    colour: int
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +57,30 @@ class Tick:
 class ScatterChart:
     """A chart for ``charts/scatter.html``."""
 
+    clouds: list[Cloud]
     dots: list[Dot]
     x_ticks: list[Tick]
     y_ticks: list[Tick]
     ideal: tuple[float, float, float, float]
     band: str
-    left_out: int
 
     width, height = WIDTH, HEIGHT
     left, top = LEFT, TOP
     right_x = WIDTH - RIGHT
     bottom_y = HEIGHT - BOTTOM
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    low: float
+    high: float
+
+    def x(self, logarithm: Floats) -> Floats:
+        return np.round(LEFT + (logarithm - self.low) / (self.high - self.low) * (WIDTH - LEFT - RIGHT), 1)
+
+    def y(self, logarithm: Floats) -> Floats:
+        share = (logarithm - self.low) / (self.high - self.low)
+        return np.round(HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM), 1)
 
 
 def _tick_places(low: float, high: float) -> list[float]:
@@ -59,30 +90,60 @@ def _tick_places(low: float, high: float) -> list[float]:
     return [place for place in places if low <= place <= high]
 
 
-def scatter_chart(points: Sequence[Point]) -> ScatterChart | None:
-    """The longest ``MOST_POINTS`` kernels; None where there is no point."""
-    usable = [point for point in points if point.real_ns > 0 and point.simulated_ns > 0]
-    if not usable:
+def scatter_chart(series: Sequence[Series]) -> ScatterChart | None:
+    """All points of all series; None where there is no point."""
+    with np.errstate(invalid="ignore"):
+        usable = [np.flatnonzero((one.real_ns > 0) & (one.simulated_ns > 0)) for one in series]
+    if not any(places.size for places in usable):
         return None
-    shown = sorted(usable, key=lambda point: point.real_ns, reverse=True)[:MOST_POINTS]
-    values = [math.log10(value) for point in shown for value in (point.real_ns, point.simulated_ns)]
-    pad = max(0.1, 0.05 * (max(values) - min(values)))
-    low, high = min(values) - pad, max(values) + pad
+    logs = [
+        (np.log10(one.real_ns[places]), np.log10(one.simulated_ns[places]))
+        for one, places in zip(series, usable, strict=True)
+    ]
+    values = np.concatenate([axis for pair in logs for axis in pair])
+    pad = max(0.1, 0.05 * float(values.max() - values.min()))
+    scale = _Scale(float(values.min()) - pad, float(values.max()) + pad)
+    dotted = _longest([real for real, _ in logs])
+    clouds, dots = [], []
+    for one, places, (real, simulated), is_dot in zip(series, usable, logs, dotted, strict=True):
+        x, y = scale.x(real), scale.y(simulated)
+        clouds.append(Cloud(one.colour, _path(x[~is_dot], y[~is_dot])))
+        for at in np.flatnonzero(is_dot).tolist():
+            dots.append(Dot(float(x[at]), float(y[at]), one.colour, *one.describe(int(places[at]))))
+    return _chart(scale, [cloud for cloud in clouds if cloud.path], dots)
+
+
+def _longest(reals: list[Floats]) -> list[NDArray[np.bool_]]:
+    """For each series which of its points are among the ``MOST_DOTS`` longest of all."""
+    every = np.concatenate(reals)
+    chosen = np.zeros(every.size, dtype=bool)
+    chosen[np.argsort(-every, kind="stable")[:MOST_DOTS]] = True
+    return np.split(chosen, np.cumsum([real.size for real in reals])[:-1])
+
+
+def _path(x: Floats, y: Floats) -> str:
+    """Points as strokes of no length, which round line ends make dots; those within two pixels once."""
+    spots = (2 * np.unique(np.round(np.stack([x, y], axis=1) / 2), axis=0)).astype(int).tolist()
+    return "".join([f"M{x} {y}h0" for x, y in spots])
+
+
+def _chart(scale: _Scale, clouds: list[Cloud], dots: list[Dot]) -> ScatterChart:
+    low, high = scale.low, scale.high
 
     def x(value: float) -> float:
-        return round(LEFT + (value - low) / (high - low) * (WIDTH - LEFT - RIGHT), 1)
+        return float(scale.x(np.array(value)))
 
     def y(value: float) -> float:
-        return round(HEIGHT - BOTTOM - (value - low) / (high - low) * (HEIGHT - TOP - BOTTOM), 1)
+        return float(scale.y(np.array(value)))
 
     decades = _tick_places(low, high)
     under, over = math.log10(0.9), math.log10(1.1)
     band = [(low, low + under), (high, high + under), (high, high + over), (low, low + over)]
     return ScatterChart(
-        dots=[Dot(x(math.log10(p.real_ns)), y(math.log10(p.simulated_ns)), p.colour, p.title, p.href) for p in shown],
+        clouds=clouds,
+        dots=dots,
         x_ticks=[Tick(x(decade), duration(10.0**decade)) for decade in decades],
         y_ticks=[Tick(y(decade), duration(10.0**decade)) for decade in decades],
         ideal=(x(low), y(low), x(high), y(high)),
         band=" ".join(f"{x(a)},{min(max(y(b), TOP), HEIGHT - BOTTOM)}" for a, b in band),
-        left_out=len(usable) - len(shown),
     )

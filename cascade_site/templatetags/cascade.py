@@ -3,7 +3,6 @@
 import json
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
 
 from django import template
 from django.template.context import Context
@@ -75,6 +74,17 @@ def error(fraction: Any) -> SafeString | str:
 
 
 @register.filter
+def delta(fraction: Any) -> SafeString | str:
+    """A signed difference of times from a baseline's; the word says the side, so that colour is not alone."""
+    if fraction in MISSING_VALUES:
+        return formats.MISSING
+    word = "same" if fraction == 0 else "slower" if fraction > 0 else "faster"
+    return format_html(
+        '<span class="{}" title="{}">{} {}</span>', word, fraction, formats.signed_percent(fraction), word
+    )
+
+
+@register.filter
 def when(moment: datetime | None) -> SafeString | str:
     if moment in MISSING_VALUES:
         return formats.MISSING
@@ -128,14 +138,7 @@ def url_with(context: Context, **changes: Any) -> str:
         query.pop(name, None)
         if value is not None:
             query[name] = str(value)
-    return "?" + urlencode(query, doseq=True) if query else "?"
-
-
-@register.inclusion_tag("parts/bar.html")
-def bar(fraction: Any, gpu_config: str = "") -> dict[str, Any]:
-    """A small bar for a share between 0 and 1."""
-    width = 0.0 if fraction is None else max(0.0, min(1.0, float(fraction))) * 100
-    return {"width": f"{width:.1f}", "colour": colour_of(gpu_config) if gpu_config else 0}
+    return "?" + query.urlencode()
 
 
 @register.inclusion_tag("parts/as_api.html", takes_context=True)

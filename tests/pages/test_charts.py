@@ -1,11 +1,12 @@
 """Still pictures: the geometry of what the templates draw."""
 
+import numpy as np
 import pytest
 
 from cascade_site.charts.bars import BarInput, bar_chart
 from cascade_site.charts.line import line_chart
 from cascade_site.charts.roofline import KernelPoint, roofline_chart
-from cascade_site.charts.scatter import MOST_POINTS, Point, scatter_chart
+from cascade_site.charts.scatter import MOST_DOTS, Series, scatter_chart
 from cascade_site.charts.stack import stack_chart
 from sims.gpus import load_shipped
 
@@ -22,22 +23,35 @@ def test_there_is_no_bar_chart_of_nothing(values: list[float | None]) -> None:
     assert bar_chart("times", [BarInput("a", value) for value in values]) is None
 
 
+def series(real_ns: list[float], simulated_ns: list[float]) -> Series:
+    return Series(0, np.array(real_ns), np.array(simulated_ns), lambda at: (f"kernel {at}", f"/{at}"))
+
+
 def test_a_point_that_is_right_lies_on_the_diagonal() -> None:
-    chart = scatter_chart([Point(1e3, 1e3, 0, "", ""), Point(1e6, 1e6, 0, "", "")])
+    chart = scatter_chart([series([1e3, 1e6], [1e3, 1e6])])
     assert chart is not None
     x0, y0, x1, y1 = chart.ideal
     for dot in chart.dots:
         assert (dot.x - x0) / (x1 - x0) == pytest.approx((dot.y - y0) / (y1 - y0), abs=1e-3)
 
 
-def test_the_still_correlation_shows_the_longest_kernels_and_counts_the_others() -> None:
-    chart = scatter_chart([Point(float(n), float(n), 0, "", "") for n in range(1, MOST_POINTS + 11)])
+def test_the_longest_kernels_say_what_they_are_and_the_others_are_drawn_too() -> None:
+    times = [10.0 * n for n in range(1, MOST_DOTS + 11)]
+    chart = scatter_chart([series(times, times)])
     assert chart is not None
-    assert (len(chart.dots), chart.left_out) == (MOST_POINTS, 10)
+    assert {dot.title for dot in chart.dots} == {f"kernel {at}" for at in range(10, MOST_DOTS + 10)}
+    assert chart.clouds[0].path.count("M") == 10
+
+
+def test_a_chart_of_several_series_has_the_longest_of_all_as_dots() -> None:
+    long, short = [1e6 + n for n in range(MOST_DOTS)], [1e3 + n for n in range(MOST_DOTS)]
+    chart = scatter_chart([series(short, short), series(long, long)])
+    assert chart is not None
+    assert all(dot.x > chart.width / 2 for dot in chart.dots)
 
 
 def test_points_without_a_time_are_no_points() -> None:
-    assert scatter_chart([Point(0, 5, 0, "", ""), Point(5, 0, 0, "", "")]) is None
+    assert scatter_chart([series([0, 5, np.nan], [5, 0, 5])]) is None
 
 
 def test_each_stack_is_scaled_to_its_own_total() -> None:

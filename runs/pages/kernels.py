@@ -1,0 +1,103 @@
+"""A run's kernels as a table: every launch, or those of one name together."""
+
+import json
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+from cascade_site.pages import page
+from cascade_site.tablerows import ColumnRows
+from cascade_site.tables import Column, Table
+from runs import bodies
+from runs.columns import kernel_columns
+from runs.comparison import REAL
+from runs.models import Run
+from runs.pages.frame import configs_elsewhere, render_tab, run_of
+from runs.reading import overview_json_of
+
+
+@page()
+def kernels(request: HttpRequest, run_id: str) -> HttpResponse:
+    run = run_of(run_id)
+    configs = [sim.gpu_config for sim in run.sims.all()]
+    wanted = request.GET.get("baseline", REAL)
+    baseline = wanted if wanted in configs else REAL
+    by_name = request.GET.get("view") == "names"
+    table = _name_table(request, run, configs) if by_name else _kernel_table(request, run, configs, baseline)
+    context = {"table": table, "by_name": by_name, "baseline": baseline, "configs": configs}
+    return table.export() or render_tab(request, run, "kernels", context)
+
+
+def _kernel_table(request: HttpRequest, run: Run, configs: list[str], baseline: str) -> Table:
+    elsewhere = configs_elsewhere(run)
+    alone = len(configs) == 1
+    columns = [
+        Column("index", "#", "number"),
+        Column("name", "Name", "name"),
+        Column("real_ns", "Real", "duration"),
+        Column("real_share", "Time", "percent", help="Share of the real time"),
+    ]
+    for place, config in enumerate(configs):
+        columns.append(Column(f"ns{place}", config, "duration", config=config, help="Simulated time"))
+        columns.append(_against_real(f"error{place}", config, config in elsewhere, run))
+        if baseline not in (REAL, config):
+            columns.append(
+                Column(f"speedup{place}", f"vs {baseline}", "ratio", help=f"Time on {baseline} over time on {config}")
+            )
+        columns.append(Column(f"cycles{place}", "Cycles", "number", help=config, shown=alone))
+        columns.append(
+            Column(f"share{place}", "Of total error", "percent", help=config, shown=alone and config not in elsewhere)
+        )
+        columns.append(Column(f"limiter{place}", "Limited by", "words", help=config, shown=alone))
+    first_sim = next((sim.id for sim in run.sims.all()), None)
+
+    def dress(row: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "anchor": f"k{row['index']}",
+            "href": f"/sims/{first_sim}/kernels/{row['index']}",
+            "css_class": "wanted" if str(row["index"]) == request.GET.get("index") else "",
+        }
+
+    rows = ColumnRows(kernel_columns(run, baseline))
+    table = Table(request, columns, rows, title=f"{run.id}-kernels", dress=dress)
+    wanted = request.GET.get("index", "")
+    if wanted.isascii() and wanted.isdigit() and len(wanted) < 10:
+        table.turn_to("index", int(wanted))
+    return table
+
+
+def _against_real(key: str, config: str, elsewhere: bool, run: Run) -> Column:
+    if elsewhere:
+        return Column(key, "vs real", "delta", help=f"{config} against the real times, which are of {run.trace.gpu}")
+    return Column(key, "Error", "error", help=f"{config} against real")
+
+
+def _name_table(request: HttpRequest, run: Run, configs: list[str]) -> Table:
+    elsewhere = configs_elsewhere(run)
+    columns = [
+        Column("real_share", "Time", "percent"),
+        Column("total_ns", "Total real", "duration"),
+        Column("launches", "Instances", "number"),
+        Column("avg_ns", "Avg", "duration"),
+        Column("med_ns", "Med", "duration"),
+        Column("min_ns", "Min", "duration"),
+        Column("max_ns", "Max", "duration"),
+        Column("stddev_ns", "StdDev", "duration"),
+    ]
+    for place, config in enumerate(configs):
+        columns.append(Column(f"ns{place}", config, "duration", config=config, help="Simulated, in total"))
+        columns.append(_against_real(f"error{place}", config, config in elsewhere, run))
+        columns.append(Column(f"mape{place}", "MAPE", "percent", help=f"{config}, over its launches", shown=False))
+    columns.append(Column("name", "Name", "name"))
+    groups = json.loads(bodies.whole(run, "overview", overview_json_of))["groups"]
+    return Table(request, columns, [_name_row(group, configs) for group in groups], title=f"{run.id}-names")
+
+
+def _name_row(group: dict[str, Any], configs: list[str]) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": group["name"], "launches": group["launches"], "real_share": group["real_share"]}
+    row |= {key: group["real"][key] for key in ("total_ns", "avg_ns", "med_ns", "min_ns", "max_ns", "stddev_ns")}
+    for place, config in enumerate(configs):
+        cell = group["configs"].get(config, {})
+        row[f"ns{place}"], row[f"error{place}"] = cell.get("simulated_ns"), cell.get("error")
+        row[f"mape{place}"] = cell.get("mape")
+    return row
