@@ -84,6 +84,7 @@ SAMPLES = (
     ),
     Sample("list_runs", "GET", "/api/runs"),
     Sample("get_run", "GET", "/api/runs/{run_id}"),
+    Sample("update_run", "PATCH", "/api/runs/{run_id}", body={"is_baseline": True}),
     Sample("cancel_run", "POST", "/api/runs/{run_id}/cancel"),
     Sample("get_comparison", "GET", "/api/runs/{run_id}/comparison"),
     Sample("get_run_kernels", "GET", "/api/runs/{run_id}/kernels"),

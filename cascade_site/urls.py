@@ -20,7 +20,7 @@ api_urls: list[URLPattern] = [
     path("traces/<str:trace_id>", TraceViewSet.as_view({"get": "retrieve", "patch": "partial_update"})),
     path("gpu-configs", GpuConfigViewSet.as_view({"get": "list"})),
     path("runs", RunViewSet.as_view({"get": "list", "post": "create"})),
-    path("runs/<str:run_id>", RunViewSet.as_view({"get": "retrieve"})),
+    path("runs/<str:run_id>", RunViewSet.as_view({"get": "retrieve", "patch": "partial_update"})),
     path("runs/<str:run_id>/cancel", RunViewSet.as_view({"post": "cancel"})),
     path("runs/<str:run_id>/comparison", RunViewSet.as_view({"get": "comparison"})),
     path("runs/<str:run_id>/kernels", RunViewSet.as_view({"get": "kernels"})),

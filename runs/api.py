@@ -18,7 +18,7 @@ from runs import bodies, reading
 from runs.comparison import REAL, UnknownBaselineError
 from runs.comparison_export import to_csv, to_parquet
 from runs.launch import KeyTakenError, LaunchError, LaunchRequest, TraceNotReadyError, launch, launch_once, run_of_key
-from runs.models import Run
+from runs.models import Run, RunStatus
 from runs.serializers import (
     ComparisonSerializer,
     LaunchSerializer,
@@ -27,6 +27,7 @@ from runs.serializers import (
     RunSerializer,
     RunWithTraceSerializer,
     SimKernelsSerializer,
+    UpdateRunSerializer,
 )
 from sims.serializers import SimFileSerializer
 from traces.api import find_trace
@@ -90,6 +91,23 @@ class RunViewSet(ApiViewSet):
         responses=RunWithTraceSerializer,
     )
     def retrieve(self, request: Request, run_id: str) -> Response:
+        return Response(RunWithTraceSerializer(find_run(run_id)).data)
+
+    @extend_schema(
+        operation_id="update_run",
+        summary="Rename a run, or make it its trace's baseline.",
+        request=UpdateRunSerializer,
+        responses=RunWithTraceSerializer,
+    )
+    def partial_update(self, request: Request, run_id: str) -> Response:
+        run = find_run(run_id)
+        body = valid_body(request, UpdateRunSerializer)
+        if body.get("is_baseline") and run.status != RunStatus.FINISHED:
+            raise Conflict(f"Run '{run.id}' is {run.status}: only a finished run can be the baseline.")
+        if "name" in body:
+            run.rename(body["name"])
+        if "is_baseline" in body:
+            run.make_baseline(body["is_baseline"])
         return Response(RunWithTraceSerializer(find_run(run_id)).data)
 
     @extend_schema(

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from runs.events import open_channel, publish
-from runs.models import Run
+from runs.models import MAX_CONFIGS_LENGTH, Run
 from runs.options import problem_with
 from runs.serializers import RunSerializer
 from runs.variants import Variant, variants
@@ -68,7 +68,12 @@ def launch(trace: Trace, request: LaunchRequest, *, key: str | None = None, body
     simulators = [_simulator(request.simulator, variant) for variant in chosen]
     with transaction.atomic():
         run = Run.objects.create(
-            name=request.name, trace=trace, simulator=request.simulator, request=body or {}, idempotency_key=key
+            name=request.name,
+            trace=trace,
+            simulator=request.simulator,
+            request=body or {},
+            idempotency_key=key,
+            configs=", ".join(variant.label for variant in chosen)[:MAX_CONFIGS_LENGTH],
         )
         sims = [
             _sim(run, position, variant, simulator, request, work)

@@ -1,11 +1,16 @@
 """Runs: one trace on a set of GPU configs. A run's state follows from its sims."""
 
+from dataclasses import asdict, fields
+
 from django.db import models, transaction
 from django.db.models import Prefetch
 from django.utils import timezone
 
 from cascade_site import ids
+from runs.figures import Figures, figures_of
 from traces.models import Trace
+
+MAX_CONFIGS_LENGTH = 1000
 
 
 class RunStatus(models.TextChoices):
@@ -54,10 +59,27 @@ class Run(models.Model):
     request = models.JSONField(default=dict, help_text="The body of the request that made the run.")
     idempotency_key = models.CharField(max_length=255, null=True, blank=True, unique=True)
 
+    configs = models.CharField(
+        max_length=MAX_CONFIGS_LENGTH, default="", blank=True, help_text="Its sims' configs, for lists to search."
+    )
+    is_baseline = models.BooleanField(default=False, help_text="Whether other runs of its trace are held against it.")
+    wall_s = models.FloatField(null=True, blank=True)
+    instructions_per_s = models.FloatField(null=True, blank=True)
+    slowdown = models.FloatField(null=True, blank=True)
+    fastest_ns = models.FloatField(null=True, blank=True)
+    error = models.FloatField(null=True, blank=True)
+    mape = models.FloatField(null=True, blank=True)
+    geomean_ratio = models.FloatField(null=True, blank=True)
+
     objects = RunQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["trace"], condition=models.Q(is_baseline=True), name="one_baseline_per_trace"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.id
@@ -69,6 +91,11 @@ class Run(models.Model):
     @property
     def kernels_total(self) -> int:
         return sum(sim.kernels_total or 0 for sim in self.sims.all())
+
+    @property
+    def figures(self) -> dict[str, float | None]:
+        """What it came to, by the names of :class:`runs.figures.Figures`; all unknown until it has ended."""
+        return {field.name: getattr(self, field.name) for field in fields(Figures)}
 
     @property
     def took_s(self) -> float | None:
@@ -97,8 +124,36 @@ class Run(models.Model):
             self.finished_at = timezone.now()
         else:
             self.finished_at = run.finished_at
-        self.save(update_fields=["status", "started_at", "finished_at"])
+        # A sim that is queued again takes the figures with it.
+        self._note(figures_of(self) if status in ENDED else Figures())
+        self.save(update_fields=["status", "started_at", "finished_at", *self.figures])
         return ended_now
+
+    def _note(self, figures: Figures) -> None:
+        for name, value in asdict(figures).items():
+            setattr(self, name, value)
+
+    @transaction.atomic
+    def take_figures(self) -> None:
+        """The figures anew, after what they compare with has changed; those of a run that goes on come at its end."""
+        run = Run.objects.select_for_update().get(pk=self.pk)
+        if run.status in ENDED:
+            run._note(figures_of(run))
+            run.save(update_fields=list(run.figures))
+
+    def rename(self, name: str | None) -> None:
+        """Give it another name, or none."""
+        self.name = name or None
+        self.save(update_fields=["name"])
+
+    @transaction.atomic
+    def make_baseline(self, wanted: bool = True) -> None:
+        """Hold the other runs of its trace against this one, in place of whichever was; or against none."""
+        Trace.objects.select_for_update().get(pk=self.trace_id)
+        if wanted:
+            Run.objects.filter(trace=self.trace_id, is_baseline=True).exclude(pk=self.pk).update(is_baseline=False)
+        self.is_baseline = wanted
+        self.save(update_fields=["is_baseline"])
 
     def cancel(self) -> None:
         """Ask every unfinished sim to stop. A run that has ended stays as it is."""

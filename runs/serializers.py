@@ -10,6 +10,18 @@ from traces.selection import MAX_TEXT_LENGTH
 from traces.serializers import TraceSerializer
 
 
+class FiguresSerializer(serializers.Serializer[Any]):
+    """What a run came to; all unknown until it has ended."""
+
+    wall_s = serializers.FloatField(allow_null=True)
+    instructions_per_s = serializers.FloatField(allow_null=True)
+    slowdown = serializers.FloatField(allow_null=True)
+    fastest_ns = serializers.FloatField(allow_null=True)
+    error = serializers.FloatField(allow_null=True)
+    mape = serializers.FloatField(allow_null=True)
+    geomean_ratio = serializers.FloatField(allow_null=True)
+
+
 class RunSerializer(serializers.Serializer[Any]):
     """A run with its sims."""
 
@@ -21,6 +33,8 @@ class RunSerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
+    is_baseline = serializers.BooleanField()
+    figures = FiguresSerializer()
     kernels_done = serializers.IntegerField()
     kernels_total = serializers.IntegerField()
     sims = SimSerializer(many=True)
@@ -55,6 +69,13 @@ class LaunchSerializer(StrictSerializer):
         if not all(isinstance(values, list) for values in value.values()):
             raise serializers.ValidationError("Must give a list of values for each name.")
         return value
+
+
+class UpdateRunSerializer(StrictSerializer):
+    """What of a run can be changed after its launch; what is not sent stays."""
+
+    name = Text(required=False, allow_null=True, allow_blank=True, max_length=200)
+    is_baseline = Flag(required=False, help_text="Whether other runs of its trace are held against it; one at most is.")
 
 
 class ComparedConfigSerializer(serializers.Serializer[Any]):

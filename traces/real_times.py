@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
 from cascade_site.fields import storable_text
@@ -33,6 +34,10 @@ def set_times(trace: Trace, report: TimesReport, file: str) -> None:
             "is it a profile of another workload?"
         )
     trace.set_real_times(_real_times(matching, report.launches), _account(matching, report, file, len(kernels)))
+    if trace.runs.exists():
+        from runs.tasks import compare_again
+
+        transaction.on_commit(lambda: compare_again.delay(trace.pk), robust=True)
 
 
 def _real_times(matching: Matching, launches: Sequence[Launch]) -> dict[int, RealTime]:

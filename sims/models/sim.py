@@ -247,6 +247,14 @@ class Sim(models.Model):
         self.cycles, self.instructions, self.ipc = total.cycles, total.instructions, total.ipc
         self.simulated_ns, self.real_ns, self.error = total.simulated_ns, total.real_ns, total.error
 
+    @transaction.atomic
+    def total_up_again(self) -> None:
+        """The totals of an ended sim anew, after the real times of its trace have changed."""
+        sim = self.lock()
+        if sim.has_ended:
+            sim.total_up()
+            sim.save(update_fields=["cycles", "instructions", "ipc", "simulated_ns", "real_ns", "error"])
+
     def request_stop(self) -> None:
         """Cancel: a queued sim ends at once, a started one when its runner hears of it, an ended one stays."""
         if self.shards.exists():
