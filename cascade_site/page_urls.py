@@ -19,6 +19,7 @@ urlpatterns = [
     path("traces/<str:trace_id>/times", trace_pages.trace_times),
     path("runs", listing.run_list),
     path("runs/new", new.run_new),
+    path("runs/selected", listing.selected),
     path("runs/<str:run_id>", detail.summary),
     path("runs/<str:run_id>/kernels", kernels.kernels),
     path("runs/<str:run_id>/correlation", correlation.correlation),

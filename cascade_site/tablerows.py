@@ -4,7 +4,8 @@ Both filter and sort over all rows, and hand out the few that a page shows. A mi
 column is sorted; text sorts without case.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -13,9 +14,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 Row = dict[str, Any]
-Matches = Callable[[str], bool]
 SortKeys = Sequence[tuple[str, bool]]
 """``(key, descending)``, the most important first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for: the text as it was typed, and what it means for one value."""
+
+    text: str
+    matches: Callable[[str], bool]
 
 
 class Rows(Protocol):
@@ -23,17 +31,17 @@ class Rows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def matching(self, matches: Matches, keys: Sequence[str]) -> "Rows":
+    def matching(self, search: Search, keys: Sequence[str]) -> "Rows":
         """The rows with a text that matches under one of the keys."""
 
     def ordered(self, keys: SortKeys) -> "Rows":
         """The same rows in another order; equal ones stay as they were."""
 
-    def part(self, start: int, stop: int | None) -> list[Row]:
-        """Some of the rows as dicts; to the end without ``stop``."""
+    def part(self, start: int, stop: int) -> list[Row]:
+        """Some of the rows as dicts."""
 
-    def place_of(self, key: str, value: Any) -> int | None:
-        """Where the first row with this value stands."""
+    def each(self) -> Iterator[Row]:
+        """All of them, one after the other."""
 
 
 class ListedRows:
@@ -45,8 +53,8 @@ class ListedRows:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def matching(self, matches: Matches, keys: Sequence[str]) -> Self:
-        kept = [row for row in self._rows if any(matches(str(row.get(key) or "")) for key in keys)]
+    def matching(self, search: Search, keys: Sequence[str]) -> Self:
+        kept = [row for row in self._rows if any(search.matches(str(row.get(key) or "")) for key in keys)]
         return type(self)(kept)
 
     def ordered(self, keys: SortKeys) -> Self:
@@ -57,11 +65,11 @@ class ListedRows:
             rows = sorted(present, key=lambda row: _comparable(row[key]), reverse=descending) + missing
         return type(self)(rows)
 
-    def part(self, start: int, stop: int | None) -> list[Row]:
+    def part(self, start: int, stop: int) -> list[Row]:
         return list(self._rows[start:stop])
 
-    def place_of(self, key: str, value: Any) -> int | None:
-        return next((place for place, row in enumerate(self._rows) if row.get(key) == value), None)
+    def each(self) -> Iterator[Row]:
+        return iter(self._rows)
 
 
 def _comparable(value: Any) -> Any:
@@ -80,12 +88,12 @@ class ColumnRows:
     def __len__(self) -> int:
         return len(self._order)
 
-    def matching(self, matches: Matches, keys: Sequence[str]) -> Self:
+    def matching(self, search: Search, keys: Sequence[str]) -> Self:
         kept = np.zeros(self._table.num_rows, dtype=bool)
         for key in keys:
             texts = _dictionary(self._table[key])
             # Kernels repeat: each name is looked at once.
-            kept |= np.array([matches(text or "") for text in texts.dictionary.to_pylist()], dtype=bool)[
+            kept |= np.array([search.matches(text or "") for text in texts.dictionary.to_pylist()], dtype=bool)[
                 texts.indices.to_numpy(zero_copy_only=False)
             ]
         return type(self)(self._table, self._order[kept[self._order]])
@@ -98,10 +106,15 @@ class ColumnRows:
         by = [(key, "descending" if descending else "ascending", "at_end") for key, descending in keys]
         return type(self)(self._table, self._order[pc.sort_indices(chosen, sort_keys=by).to_numpy()])
 
-    def part(self, start: int, stop: int | None) -> list[Row]:
+    def part(self, start: int, stop: int) -> list[Row]:
         return list(self._table.take(self._order[start:stop]).to_pylist())
 
+    def each(self) -> Iterator[Row]:
+        for batch in self._table.take(self._order).to_batches(max_chunksize=2000):
+            yield from batch.to_pylist()
+
     def place_of(self, key: str, value: Any) -> int | None:
+        """Where the first row with this value stands."""
         found = np.flatnonzero(self._table[key].to_numpy()[self._order] == value)
         return int(found[0]) if found.size else None
 

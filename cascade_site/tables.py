@@ -17,12 +17,14 @@ from django.utils.safestring import SafeString, mark_safe
 
 from cascade_site.cells import cell
 from cascade_site.exports import csv_bytes, json_bytes, parquet_bytes
-from cascade_site.tablerows import ListedRows, Row, Rows
+from cascade_site.tablerows import ListedRows, Row, Rows, Search
 from traces.times.names import demangled
 
 PAGE_ROWS = 100
 LONGEST_PATTERN = 200
 MOST_SORT_KEYS = 3
+
+_SELECT = '<td><input type="checkbox" form="{0}" name="{0}" value="{1}" aria-label="Select {1}" data-select></td>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,10 @@ class Column:
     def css_class(self) -> str:
         return self.kind if self.kind in ("name", "words") else "number" if self.is_number else ""
 
-    def cell(self, row: Row) -> SafeString:
+    def cell(self, row: Row) -> str:
+        """Its cell of a row, whose content is escaped."""
         content = conditional_escape(self.show(row)) if self.show else cell(self.kind, row.get(self.key), row)
-        return format_html('<td class="{}">{}</td>', self.css_class, content)
+        return f'<td class="{self.css_class}">{content}</td>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +94,15 @@ class Table:
         title: str = "table",
         page_rows: int = PAGE_ROWS,
         dress: Callable[[Row], Row] | None = None,
+        select: str = "",
+        export_also: Sequence[str] = (),
     ) -> None:
-        """:param dress: what a row that is shown has besides its columns: ``href``, ``anchor``, ``folded``"""
+        """
+        :param search: the keys that ``?q=`` looks at
+        :param dress: what a row that is shown has besides its columns: ``href``, ``anchor``, ``css_class``
+        :param select: the name of the checkboxes that choose rows by their ``id``, for the form of that name
+        :param export_also: keys that are in every export, whichever columns are shown
+        """
         self.request = request
         self.every_column = list(columns)
         self.all_rows: Rows = ListedRows(rows) if isinstance(rows, list | tuple) else rows  # type: ignore[assignment]
@@ -101,6 +111,9 @@ class Table:
         self.title = title
         self.page_rows = page_rows
         self.dress = dress
+        self.select = select
+        self.export_also = export_also
+        self.pinned: list[Row] = []
         self.query = self._parameter("q")
         self.sort = self._parameter("sort") or sort
         self.problem = ""
@@ -144,9 +157,10 @@ class Table:
         if len(text) > 2 and text.startswith("/") and text.endswith("/"):
             matches = self._pattern(text[1:-1]) or matches
         # People search for what they see, and see mangled names demangled.
-        return self.all_rows.matching(
-            lambda value: bool(matches(value) or (value.startswith("_Z") and matches(demangled(value)))), self.search
+        search = Search(
+            text, lambda value: bool(matches(value) or (value.startswith("_Z") and matches(demangled(value))))
         )
+        return self.all_rows.matching(search, self.search)
 
     @staticmethod
     def _plain(text: str) -> Any:
@@ -203,9 +217,9 @@ class Table:
         text = self._wanted_page
         return min(max(1, int(text)), self.pages) if text.isascii() and text.isdigit() and len(text) < 10 else 1
 
-    def turn_to(self, key: str, value: Any) -> None:
-        """Show the page that has the row with this value, wherever sorting has put it; unless a page was asked for."""
-        if not self._wanted_page and (place := self.sorted.place_of(key, value)) is not None:
+    def turn_to(self, place: int | None) -> None:
+        """Show the page that has the row at this place of the sorted ones, unless a page was asked for."""
+        if not self._wanted_page and place is not None:
             self._wanted_page = str(place // self.page_rows + 1)
 
     @cached_property
@@ -217,10 +231,17 @@ class Table:
 
     @property
     def rows(self) -> Iterator[ShownRow]:
-        for row in self.shown:
-            # Each cell has been escaped where it was made.
-            cells = mark_safe("".join([column.cell(row) for column in self.columns]))  # noqa: S308
-            yield ShownRow(row, cells)
+        return map(self._shown_row, self.shown)
+
+    @property
+    def pinned_rows(self) -> Iterator[ShownRow]:
+        """Rows that stay on top, whatever the others are filtered and sorted by."""
+        return map(self._shown_row, self.pinned)
+
+    def _shown_row(self, row: Row) -> ShownRow:
+        first = format_html(_SELECT, self.select, row["id"]) if self.select else ""
+        # Each cell has been escaped where it was made.
+        return ShownRow(row, mark_safe(first + "".join([column.cell(row) for column in self.columns])))  # noqa: S308
 
     @property
     def previous_href(self) -> str | None:
@@ -272,8 +293,8 @@ class Table:
         writer = _WRITERS.get(self._parameter("format"))
         if writer is None:
             return None
-        keys = [column.key for column in self.columns]
-        rows = ({key: row.get(key) for key in keys} for row in self.sorted.part(0, None))
+        keys = list(dict.fromkeys([*self.export_also, *(column.key for column in self.columns)]))
+        rows = ({key: row.get(key) for key in keys} for row in self.sorted.each())
         content_type, write = writer
         return _download(write(keys, rows), content_type, f"{self.title}.{self._parameter('format')}")
 

@@ -11,6 +11,15 @@ from runs.figures import Figures, figures_of
 from traces.models import Trace
 
 MAX_CONFIGS_LENGTH = 1000
+SORTED_BY = (
+    "status",
+    "trace",
+    "name",
+    "started_at",
+    "finished_at",
+    *(field.name for field in fields(Figures)),
+)
+"""What a hundred thousand runs are sorted by without looking at each."""
 
 
 class RunStatus(models.TextChoices):
@@ -52,8 +61,8 @@ class Run(models.Model):
     name = models.CharField(max_length=200, null=True, blank=True)
     trace = models.ForeignKey(Trace, on_delete=models.PROTECT, related_name="runs")
     simulator = models.CharField(max_length=10)
-    status = models.CharField(max_length=10, choices=RunStatus.choices, default=RunStatus.QUEUED, db_index=True)
-    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+    status = models.CharField(max_length=10, choices=RunStatus.choices, default=RunStatus.QUEUED)
+    created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     request = models.JSONField(default=dict, help_text="The body of the request that made the run.")
@@ -75,6 +84,10 @@ class Run(models.Model):
 
     class Meta:
         ordering = ["-created_at", "-id"]
+        indexes = [
+            models.Index(fields=["created_at", "id"], name="runs_in_order"),
+            *(models.Index(fields=[key, "created_at", "id"], name=f"runs_by_{key}") for key in SORTED_BY),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["trace"], condition=models.Q(is_baseline=True), name="one_baseline_per_trace"

@@ -1,7 +1,7 @@
 """A run's kernels as a table: every launch, or those of one name together."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
 
@@ -62,7 +62,8 @@ def _kernel_table(request: HttpRequest, run: Run, configs: list[str], baseline: 
     table = Table(request, columns, rows, title=f"{run.id}-kernels", dress=dress)
     wanted = request.GET.get("index", "")
     if wanted.isascii() and wanted.isdigit() and len(wanted) < 10:
-        table.turn_to("index", int(wanted))
+        # Wherever sorting has put it.
+        table.turn_to(cast(ColumnRows, table.sorted).place_of("index", int(wanted)))
     return table
 
 

@@ -1,101 +1,112 @@
-"""The list of runs: filtered, sorted and paged in the database, since there may be a hundred thousand."""
+"""The list of runs: filtered, sorted and paged by the address, with each trace's baseline on top."""
 
-from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, Q
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from cascade_site.pages import page
+from cascade_site.tablerows import Row
+from cascade_site.tables import Column, Table
+from runs.baseline import error_delta, time_delta
 from runs.models import ENDED, Run, RunStatus
+from runs.pages import run_cells as cells
+from runs.pages.rows import RunRows, row_of
 
 PAGE_ROWS = 50
-SORTS = {
-    "created": ["created_at", "id"],
-    "trace": ["trace_id", "-created_at"],
-    "status": ["status", "-created_at"],
-    "name": ["name", "-created_at"],
-    "finished": ["finished_at", "id"],
-}
+MOST_PINNED = 20
+MOST_CANCELLED = 200
+FILTERS = ("trace", "simulator")
+
+
+def _columns(against_baseline: bool) -> list[Column]:
+    return [
+        Column("name", "Run", show=cells.run),
+        Column("id", "Id", shown=False),
+        Column("trace_id", "Trace", show=cells.trace),
+        Column("status", "State", show=cells.status),
+        Column("progress", "Progress", sorts=False, show=cells.progress),
+        Column("configs", "Configs: simulated time", show=cells.configs),
+        Column(
+            "time_delta", "Time", "number", sorts=False, shown=against_baseline, show=cells.time_delta,
+            help="Against the trace's baseline, over the configs that both simulated",
+        ),
+        Column("fastest_ns", "Fastest", "duration", shown=False, help="Simulated time on the fastest config"),
+        Column("error", "Error", "error", help="Of the step, on the config of the GPU that the real times are of"),
+        Column(
+            "error_delta", "Error", "number", sorts=False, shown=against_baseline, show=cells.error_delta,
+            help="Against the trace's baseline, in percentage points",
+        ),
+        Column("mape", "MAPE", "percent", help="Mean absolute error over the kernels of that config"),
+        Column("geomean_ratio", "Geomean", "ratio", help="Geometric mean of simulated over real, of its kernels"),
+        Column("wall_s", "Took", "wall", show=cells.took, help="Wall time"),
+        Column("instructions_per_s", "Speed", "si", unit="instr/s", help="Thread instructions per wall second of a sim"),
+        Column("slowdown", "Slowdown", "si", unit="×", shown=False, help="Wall time over the GPU time simulated"),
+        Column("simulator", "Simulator"),
+        Column("created_at", "Created", "when", shown=False),
+        Column("started_at", "Started", "when"),
+        Column("finished_at", "Ended", "when", shown=False),
+    ]  # fmt: skip
 
 
 @page()
 def run_list(request: HttpRequest) -> HttpResponse:
-    runs = _filtered(request)
-    counts = dict(runs.order_by().values_list("status").annotate(n=Count("id")))
     status = request.GET.get("status", "")
-    if status in RunStatus.values:
-        runs = runs.filter(status=status)
-    total = counts.get(status, 0) if status in RunStatus.values else sum(counts.values())
-    pages = max(1, -(-total // PAGE_ROWS))
-    number = _page_number(request, pages)
-    shown = list(_sorted(request, runs).with_sims()[(number - 1) * PAGE_ROWS : number * PAGE_ROWS])
+    status = status if status in RunStatus.values else ""
+    given = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
+    runs = Run.objects.filter(**{{"trace": "trace_id"}.get(name, name): value for name, value in given.items()})
+    table = Table(
+        request,
+        _columns(runs.filter(is_baseline=True).exists()),
+        RunRows(runs, status),
+        title="runs",
+        page_rows=PAGE_ROWS,
+        select="run",
+        export_also=("id", "name"),
+    )
+    if (export := table.export()) is not None:
+        return export
+    _hold_against_baselines(table)
+    counts = table.filtered.counts  # type: ignore[attr-defined] # rows of runs stay such when they are filtered
     context = {
         "section": "runs",
-        "runs": shown,
-        "chips": [(value, counts.get(value, 0)) for value in RunStatus.values],
+        "table": table,
+        "chips": list(counts.items()),
         "status": status,
-        "total": total,
-        "any_run": bool(counts) or Run.objects.exists(),
-        "query": request.GET.get("q", ""),
-        "page": number,
-        "pages": pages,
-        "previous": _href(request, page=number - 1) if number > 1 else None,
-        "next": _href(request, page=number + 1) if number < pages else None,
-        "sorts": [
-            (key, _href(request, sort=_flip(request, key), page=None), _direction(request, key)) for key in SORTS
-        ],
-        "live": "1" if any(run.status not in ENDED for run in shown) else "0",
+        "filters": [(name, value, table.href(**{name: None, "page": None})) for name, value in given.items()],
+        "any_run": any(counts.values()) or Run.objects.exists(),
+        "live": "1" if any(row["status"] not in ENDED for row in table.shown) else "0",
     }
     return render(request, "runs/list.html", context)
 
 
-def _filtered(request: HttpRequest) -> Any:
-    runs = Run.objects.all()
-    text = request.GET.get("q", "").strip()[:200]
-    if text:
-        runs = runs.filter(
-            Q(pk__icontains=text)
-            | Q(name__icontains=text)
-            | Q(trace__id__icontains=text)
-            | Q(pk__in=Run.objects.filter(sims__gpu_config__icontains=text).values("pk"))
-        )
-    if trace := request.GET.get("trace"):
-        runs = runs.filter(trace_id=trace)
-    return runs
+def _hold_against_baselines(table: Table) -> None:
+    """Pin the baselines of the traces that the page shows, and give each row its differences from its own."""
+    traces = {row["trace_id"] for row in table.shown}
+    found = Run.objects.filter(is_baseline=True, trace__in=traces).newest_first().with_sims()
+    baselines = {run.trace_id: run for run in found}
+    for row in table.shown:
+        row |= _deltas(row["run"], baselines.get(row["trace_id"]))
+    table.pinned = [row_of(run) | {"css_class": "pinned"} for run in list(baselines.values())[:MOST_PINNED]]
 
 
-def _sort(request: HttpRequest) -> str:
-    wanted = request.GET.get("sort", "-created")
-    return wanted if wanted.lstrip("-") in SORTS else "-created"
+def _deltas(run: Run, baseline: Run | None) -> Row:
+    if baseline is None or baseline.pk == run.pk:
+        return {}
+    return {"time_delta": time_delta(run, baseline), "error_delta": error_delta(run, baseline)}
 
 
-def _sorted(request: HttpRequest, runs: Any) -> Any:
-    wanted = _sort(request)
-    fields = SORTS[wanted.lstrip("-")]
-    if wanted.startswith("-"):
-        fields = [field[1:] if field.startswith("-") else f"-{field}" for field in fields]
-    return runs.order_by(*fields)
-
-
-def _flip(request: HttpRequest, key: str) -> str:
-    return key if _sort(request) == f"-{key}" else f"-{key}"
-
-
-def _direction(request: HttpRequest, key: str) -> str:
-    return {key: "ascending", f"-{key}": "descending"}.get(_sort(request), "")
-
-
-def _page_number(request: HttpRequest, pages: int) -> int:
-    text = request.GET.get("page", "1")
-    return min(max(1, int(text)), pages) if text.isascii() and text.isdigit() and len(text) < 10 else 1
-
-
-def _href(request: HttpRequest, **changes: Any) -> str:
-    query = request.GET.copy()
-    for name, value in changes.items():
-        query.pop(name, None)
-        if value is not None:
-            query[name] = str(value)
-    return "?" + urlencode(query, doseq=True)
+@page("POST")
+def selected(request: HttpRequest) -> HttpResponse:
+    """What the list's buttons do with the selected runs: compare them, or cancel each as the API would."""
+    chosen = request.POST.getlist("run")
+    if request.POST.get("do") != "cancel":
+        return redirect("/compare?" + urlencode([("run", run_id) for run_id in chosen]))
+    going = list(Run.objects.filter(pk__in=chosen[:MOST_CANCELLED]).exclude(status__in=ENDED))
+    for run in going:
+        run.cancel()
+    messages.success(request, f"Cancel was asked for {len(going)} of {len(chosen)} selected; the others had ended.")
+    back = request.POST.get("next", "")
+    return redirect(back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else "/runs")

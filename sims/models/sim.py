@@ -93,6 +93,8 @@ class Sim(models.Model):
 
     class Meta:
         ordering = ["run", "position"]
+        # Without it SQLite finds the whole sims of fifty runs by looking at every whole sim there is.
+        indexes = [models.Index(fields=["run", "whole", "position"], name="sims_of_a_run")]
 
     def __str__(self) -> str:
         return self.id

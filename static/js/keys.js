@@ -26,7 +26,7 @@ function current() {
 
 function compareSelected() {
   const form = document.querySelector("form[data-compare]");
-  if (form && form.querySelector("input[type=checkbox]:checked")) form.requestSubmit();
+  if (form && document.querySelector("input[data-select]:checked")) form.requestSubmit();
 }
 
 const actions = {
@@ -64,10 +64,10 @@ document.getElementById("show-keys")?.addEventListener("click", actions["?"]);
 // Shift-click selects the range since the last click, as people know it from mail programs.
 let last = null;
 document.addEventListener("click", (event) => {
-  const box = event.target.closest("form[data-compare] input[type=checkbox]");
+  const box = event.target.closest("input[data-select]");
   if (!box) return;
   if (event.shiftKey && last) {
-    const boxes = Array.from(document.querySelectorAll("form[data-compare] input[type=checkbox]"));
+    const boxes = Array.from(document.querySelectorAll("input[data-select]"));
     const [from, to] = [boxes.indexOf(last), boxes.indexOf(box)].sort((a, b) => a - b);
     for (const other of boxes.slice(from, to + 1)) other.checked = box.checked;
   }

@@ -4,7 +4,6 @@ import json
 
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
 from runs.models import Run
 from tests.pages.conftest import make_trace
@@ -36,31 +35,6 @@ def test_an_error_is_only_shown_for_the_gpu_the_real_times_are_of(browser: Clien
 
 def test_an_unknown_run_is_a_404(browser: Client) -> None:
     assert browser.get("/runs/run-000000000000").status_code == 404
-
-
-def test_the_list_counts_every_state(browser: Client, finished: Run) -> None:
-    assert "finished 1" in browser.get("/runs").content.decode()
-
-
-def test_the_list_filters_by_state(browser: Client, finished: Run) -> None:
-    assert finished.id in browser.get("/runs", {"status": "finished"}).content.decode()
-    assert "No run matches" in browser.get("/runs", {"status": "failed"}).content.decode()
-
-
-def test_the_list_finds_a_run_by_its_config(browser: Client, finished: Run) -> None:
-    assert "1 run" in browser.get("/runs", {"q": "A100"}).content.decode()
-
-
-@pytest.mark.parametrize("query", ["?page=0", "?page=x", "?page=99999999999999", "?sort=nonsense", "?status=nonsense"])
-def test_the_list_takes_any_address(browser: Client, finished: Run, query: str) -> None:
-    assert browser.get(f"/runs{query}").status_code == 200
-
-
-def test_the_list_needs_the_same_queries_for_any_number_of_runs(
-    browser: Client, finished: Run, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    with django_assert_max_num_queries(12):
-        browser.get("/runs")
 
 
 def test_kernels_are_exported_as_filtered(browser: Client, finished: Run) -> None:

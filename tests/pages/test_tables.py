@@ -54,7 +54,7 @@ def test_text_sorts_without_case(table: MakeTable) -> None:
 
 @pytest.mark.parametrize("sort", ["time", "-time"])
 def test_unknown_values_come_last_either_way(table: MakeTable, sort: str) -> None:
-    assert table(f"sort={sort}").sorted.part(249, None)[0]["time"] is None
+    assert table(f"sort={sort}").sorted.part(249, 250)[0]["time"] is None
 
 
 def test_it_ignores_a_column_that_is_not_there(table: MakeTable) -> None:
@@ -104,9 +104,14 @@ def test_a_pattern_it_will_not_run_is_said_and_taken_as_text(table: MakeTable, p
 
 def test_it_turns_to_the_page_of_a_row(table: MakeTable) -> None:
     shown = table("sort=-size")
-    shown.turn_to("size", 3)
-    assert shown.page == 3
+    shown.turn_to(246)
     assert 3 in [row["size"] for row in shown.shown]
+
+
+def test_columns_know_the_place_of_a_row() -> None:
+    rows = ColumnRows(pa.Table.from_pylist(ROWS)).ordered([("size", True)])
+    assert rows.place_of("size", 3) == 246
+    assert rows.place_of("size", 300) is None
 
 
 def test_an_export_has_what_is_shown_as_filtered_and_sorted(table: MakeTable) -> None:
