@@ -4,7 +4,7 @@ from django.urls import path
 
 from cascade_site import pages
 from cascade_site.metrics import metrics
-from runs.pages import compare, correlation, detail, kernels, listing, new
+from runs.pages import changing, compare, correlation, detail, kernels, listing, new
 from sims import pages as sim_pages
 from traces import pages as trace_pages
 
@@ -29,6 +29,8 @@ urlpatterns = [
     path("runs/<str:run_id>/config", detail.config),
     path("runs/<str:run_id>/events", detail.events),
     path("runs/<str:run_id>/cancel", detail.cancel),
+    path("runs/<str:run_id>/name", changing.rename),
+    path("runs/<str:run_id>/baseline", changing.baseline),
     path("sims/<str:sim_id>", sim_pages.sim_detail),
     path("sims/<str:sim_id>/kernels/<int:index>", sim_pages.kernel_detail),
     path("compare", compare.compare),

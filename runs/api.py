@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from django.db import transaction
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
@@ -18,7 +19,7 @@ from runs import bodies, reading
 from runs.comparison import REAL, UnknownBaselineError
 from runs.comparison_export import to_csv, to_parquet
 from runs.launch import KeyTakenError, LaunchError, LaunchRequest, TraceNotReadyError, launch, launch_once, run_of_key
-from runs.models import Run, RunStatus
+from runs.models import NotFinishedError, Run
 from runs.serializers import (
     ComparisonSerializer,
     LaunchSerializer,
@@ -102,12 +103,14 @@ class RunViewSet(ApiViewSet):
     def partial_update(self, request: Request, run_id: str) -> Response:
         run = find_run(run_id)
         body = valid_body(request, UpdateRunSerializer)
-        if body.get("is_baseline") and run.status != RunStatus.FINISHED:
-            raise Conflict(f"Run '{run.id}' is {run.status}: only a finished run can be the baseline.")
-        if "name" in body:
-            run.rename(body["name"])
-        if "is_baseline" in body:
-            run.make_baseline(body["is_baseline"])
+        try:
+            with transaction.atomic():
+                if "name" in body:
+                    run.rename(body["name"])
+                if "is_baseline" in body:
+                    run.make_baseline(body["is_baseline"])
+        except NotFinishedError as error:
+            raise Conflict(str(error)) from None
         return Response(RunWithTraceSerializer(find_run(run_id)).data)
 
     @extend_schema(

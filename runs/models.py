@@ -33,6 +33,10 @@ class RunStatus(models.TextChoices):
 ENDED = frozenset({RunStatus.FINISHED, RunStatus.FAILED, RunStatus.CANCELLED})
 
 
+class NotFinishedError(ValueError):
+    """Only a finished run can be the baseline."""
+
+
 def status_from(sim_statuses: list[str]) -> str:
     """A run's status by the statuses of its sims (the contract's rule)."""
     if any(status not in ENDED for status in sim_statuses):
@@ -161,7 +165,12 @@ class Run(models.Model):
 
     @transaction.atomic
     def make_baseline(self, wanted: bool = True) -> None:
-        """Hold the other runs of its trace against this one, in place of whichever was; or against none."""
+        """Hold the other runs of its trace against this one, in place of whichever was; or against none.
+
+        :raises NotFinishedError: it has not finished
+        """
+        if wanted and self.status != RunStatus.FINISHED:
+            raise NotFinishedError(f"Run '{self.id}' is {self.status}: only a finished run can be the baseline.")
         Trace.objects.select_for_update().get(pk=self.trace_id)
         if wanted:
             Run.objects.filter(trace=self.trace_id, is_baseline=True).exclude(pk=self.pk).update(is_baseline=False)

@@ -38,6 +38,7 @@ def render_tab(request: HttpRequest, run: Run, tab: str, context: dict[str, Any]
         "tab": tab,
         "tabs": [(name, title, f"/runs/{run.id}" + (f"/{name}" if name else "")) for name, title in TABS],
         "live": run.status not in ENDED,
+        "baseline_run": Run.objects.filter(trace=run.trace_id, is_baseline=True).exclude(pk=run.pk).first(),
     }
     return render(request, f"runs/{tab or 'summary'}.html", base | context)
 

@@ -5,8 +5,10 @@ import json
 import pytest
 from django.test import Client
 
+from runs.launch import LaunchRequest, launch
 from runs.models import Run
-from tests.pages.conftest import make_trace
+from tests.pages.conftest import finish, make_trace
+from traces.models import Trace
 
 TABS = ["", "/kernels", "/correlation", "/timeline", "/log", "/files", "/config", "/events"]
 
@@ -43,9 +45,6 @@ def test_kernels_are_exported_as_filtered(browser: Client, finished: Run) -> Non
 
 
 def test_a_kernel_that_is_linked_to_is_on_the_page(browser: Client) -> None:
-    from runs.launch import LaunchRequest, launch
-    from tests.pages.conftest import finish
-
     run = launch(make_trace("long", kernels=250), LaunchRequest(["SM80_A100"], simulator="replay"))
     finish(run)
     assert 'id="k230"' in browser.get(f"/runs/{run.id}/kernels", {"index": "230"}).content.decode()
@@ -55,6 +54,29 @@ def test_a_running_run_can_be_cancelled(browser: Client, run: Run) -> None:
     browser.post(f"/runs/{run.id}/cancel")
     run.refresh_from_db()
     assert run.status == "cancelled"
+
+
+def test_a_run_is_renamed(browser: Client, run: Run) -> None:
+    browser.post(f"/runs/{run.id}/name", {"name": " before the fix "})
+    assert "<h1>before the fix" in browser.get(f"/runs/{run.id}").content.decode()
+
+
+def test_a_finished_run_becomes_the_baseline_and_gives_it_up(browser: Client, finished: Run) -> None:
+    browser.post(f"/runs/{finished.id}/baseline", {"is_baseline": "1"})
+    assert "No longer the baseline</button>" in browser.get(f"/runs/{finished.id}").content.decode()
+    browser.post(f"/runs/{finished.id}/baseline", {"is_baseline": "0"})
+    assert "Set as baseline</button>" in browser.get(f"/runs/{finished.id}").content.decode()
+
+
+def test_a_run_that_has_not_finished_cannot_become_the_baseline(browser: Client, run: Run) -> None:
+    answer = browser.post(f"/runs/{run.id}/baseline", {"is_baseline": "1"}, follow=True)
+    assert "only a finished run can be the baseline" in answer.content.decode()
+
+
+def test_a_run_leads_to_its_comparison_with_the_baseline(browser: Client, finished: Run, trace: Trace) -> None:
+    finished.make_baseline()
+    other = launch(trace, LaunchRequest(["SM80_A100"], simulator="replay"))
+    assert f"/compare?run={finished.id}&amp;run={other.id}" in browser.get(f"/runs/{other.id}").content.decode()
 
 
 def test_a_form_from_another_site_changes_nothing(run: Run) -> None:
