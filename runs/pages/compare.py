@@ -1,150 +1,244 @@
-"""Two to twenty runs side by side: what differs between them, and what it did to the times."""
+"""Up to twenty runs, or forty sims, side by side: what differs between them, and what it did to the times."""
 
-import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
+import numpy as np
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from cascade_site.charts.bars import BarInput, bar_chart
-from cascade_site.colours import colour_of
-from cascade_site.formats import duration, signed_percent
+from cascade_site.charts.scatter import Series, scatter_chart
+from cascade_site.colours import PALETTE_SIZE, colour_of
+from cascade_site.formats import MISSING, duration, signed_percent
 from cascade_site.pages import page
+from cascade_site.tablerows import ColumnRows
 from cascade_site.tables import Column, Table
 from runs.models import Run
+from runs.sides import Difference, Times, difference, matrix, matrix_by_name
 from sims.models import Sim, SimKernel
 from sims.shown import differing_names, value_names, value_of
+from traces.models import TraceKernel
+from traces.times.names import demangled
 
 MOST_RUNS = 20
 MOST_SIMS = 40
 
 
-@dataclass(slots=True)
+@dataclass
 class Side:
-    """One sim in the comparison, with its kernels' times by kernel index."""
+    """One sim in the comparison."""
 
     sim: Sim
     label: str
-    times_ns: dict[int, float]
+    colour: int
+    times: Times
+
+
+@dataclass
+class Comparison:
+    """The sides in the order of the address, and the one that the others are held against."""
+
+    sides: list[Side]
+    baseline: Side
+
+    @cached_property
+    def rows(self) -> list[tuple[Side, Difference]]:
+        return [(side, difference(side.times, self.baseline.times)) for side in self.sides]
+
+    @cached_property
+    def others(self) -> list[Side]:
+        """The sides that have kernels in common with the baseline."""
+        return [side for side, found in self.rows if side is not self.baseline and found.common]
 
     @property
-    def total_ns(self) -> float:
-        return math.fsum(self.times_ns.values())
+    def names(self) -> dict[int, str]:
+        return dict(self.baseline.sim.kernels.values_list("index", "name"))
 
 
 @page()
 def compare(request: HttpRequest) -> HttpResponse:
-    ids = list(dict.fromkeys(request.GET.getlist("run")))[:MOST_RUNS]
-    found = Run.objects.with_sims().select_related("trace").in_bulk(ids)
-    runs = [found[run_id] for run_id in ids if run_id in found]
-    if len(runs) < 1:
+    sims = _sims(request)
+    if not sims:
         recent = Run.objects.newest_first().with_sims()[:50]
         return render(request, "runs/compare_choose.html", {"section": "compare", "runs": recent})
-    sides = _sides(runs)
-    baseline = next((side for side in sides if side.sim.id == request.GET.get("baseline")), sides[0])
-    table = _kernel_table(request, sides, baseline)
+    compared = _comparison(request, sims)
+    table = _kernel_table(request, compared)
+    scatter, axis = _scatter(compared)
+    every = request.GET.get("config") == "all"
     context = {
         "section": "compare",
-        "runs": runs,
-        "sides": sides,
-        "baseline": baseline,
-        "metrics": [_metrics(side, baseline) for side in sides],
-        "differences": _differences(sides),
-        "bars": bar_chart("Time of all kernels", [_bar(side, baseline) for side in sides]),
+        "runs": list({sim.run_id: sim.run for sim in sims}.values()),
+        "sides": compared.sides,
+        "baseline": compared.baseline,
+        "rows": [_metrics(request, compared, place) for place in range(len(compared.sides))],
+        "saved": _saved_elsewhere(sims),
+        "every": every,
+        "differences": _differences(compared.sides, every),
+        "bars": bar_chart("Time of all kernels", [_bar(compared, *row) for row in compared.rows]),
+        "scatter": scatter,
+        "axis": axis,
         "table": table,
-        "traces": sorted({run.trace_id for run in runs}),
-        "markdown": _markdown(sides, baseline),
-        "order": [(place, side) for place, side in enumerate(sides)],
+        "by_name": request.GET.get("view") == "names",
+        "threshold": request.GET.get("threshold", "0"),
+        "traces": sorted({sim.run.trace_id for sim in sims}),
+        "markdown": _markdown(compared),
+        "kept": [(name, value) for name in ("run", "sim", "view", "config") for value in request.GET.getlist(name)],
     }
     return table.export() or render(request, "runs/compare.html", context)
 
 
-def _sides(runs: list[Run]) -> list[Side]:
-    several = len(runs) > 1
-    sims = list(Sim.objects.filter(run__in=runs).select_related("run", "run__trace").order_by("position")[:MOST_SIMS])
-    place = {run.id: number for number, run in enumerate(runs)}
-    sims.sort(key=lambda sim: (place[sim.run_id], sim.position))
+def _sims(request: HttpRequest) -> list[Sim]:
+    """The sims of ``?run=``, run by run, then those of ``?sim=``, in the address's order."""
+    run_ids = list(dict.fromkeys(request.GET.getlist("run")))[:MOST_RUNS]
+    sim_ids = list(dict.fromkeys(request.GET.getlist("sim")))[:MOST_SIMS]
+    known = Sim.objects.select_related("run__trace")
+    of_runs = list(known.filter(run__in=run_ids))
+    of_runs.sort(key=lambda sim: (run_ids.index(sim.run_id), sim.position))
+    found = known.in_bulk(sim_ids)
+    alone = [found[sim_id] for sim_id in sim_ids if sim_id in found]
+    return list({sim.id: sim for sim in [*of_runs, *alone]}.values())[:MOST_SIMS]
+
+
+def _comparison(request: HttpRequest, sims: list[Sim]) -> Comparison:
     times: dict[str, dict[int, float]] = {sim.id: {} for sim in sims}
-    rows = SimKernel.objects.filter(sim__in=sims, simulated_ns__isnull=False)
-    for sim_id, index, time_ns in rows.values_list("sim_id", "index", "simulated_ns").iterator(chunk_size=5000):
+    found = SimKernel.objects.filter(sim__in=sims, simulated_ns__isnull=False)
+    for sim_id, index, time_ns in found.values_list("sim_id", "index", "simulated_ns").iterator(chunk_size=5000):
         times[sim_id][index] = float(time_ns or 0.0)
-    return [
-        Side(sim, f"{sim.gpu_config} · {sim.run.name or sim.run_id}" if several else sim.gpu_config, times[sim.id])
-        for sim in sims
+    several = len({sim.run_id for sim in sims}) > 1
+    # A config keeps its colour on every page, but two sides of one config must be told apart.
+    distinct = len({sim.gpu_config for sim in sims}) == len(sims)
+    sides = [
+        Side(
+            sim,
+            f"{sim.gpu_config} · {sim.run.name or sim.run_id}" if several else sim.gpu_config,
+            colour_of(sim.gpu_config) if distinct else place % PALETTE_SIZE,
+            Times(sim.run.trace_id, times[sim.id]),
+        )
+        for place, sim in enumerate(sims)
     ]
+    return Comparison(sides, _baseline(request, sides))
 
 
-def _common(side: Side, baseline: Side) -> list[int]:
-    """Kernels that both have, where both are of one trace: indexes of different traces mean different kernels."""
-    if side.sim.run.trace_id != baseline.sim.run.trace_id:
-        return []
-    return [index for index in baseline.times_ns if index in side.times_ns]
+def _baseline(request: HttpRequest, sides: list[Side]) -> Side:
+    """The one asked for, else the first of the trace's saved baseline, else the first."""
+    wanted = request.GET.get("baseline", "")
+    asked = next((side for side in sides if wanted in (side.sim.id, side.sim.run_id)), None)
+    return asked or next((side for side in sides if side.sim.run.is_baseline), sides[0])
 
 
-def _metrics(side: Side, baseline: Side) -> dict[str, Any]:
-    common = _common(side, baseline)
-    own = math.fsum(side.times_ns[index] for index in common)
-    other = math.fsum(baseline.times_ns[index] for index in common)
-    logs = [
-        math.log(side.times_ns[index] / baseline.times_ns[index])
-        for index in common
-        if side.times_ns[index] > 0 and baseline.times_ns[index] > 0
-    ]
+def _saved_elsewhere(sims: list[Sim]) -> Run | None:
+    """The saved baseline of the first sim's trace, where it is not among the sides."""
+    saved = Run.objects.filter(trace=sims[0].run.trace_id, is_baseline=True).first()
+    return saved if saved and all(sim.run_id != saved.id for sim in sims) else None
+
+
+def _metrics(request: HttpRequest, compared: Comparison, place: int) -> dict[str, Any]:
+    """A side's row, with the addresses that move it or take it out."""
+    side, found = compared.rows[place]
+    ids = [one.sim.id for one in compared.sides]
+
+    def href(order: list[str]) -> str:
+        kept = [(name, value) for name in ("view", "config", "threshold") for value in request.GET.getlist(name)]
+        baseline = compared.baseline.sim.id
+        return "?" + urlencode(
+            [("sim", sim_id) for sim_id in order] + ([("baseline", baseline)] if baseline in order else []) + kept
+        )
+
+    def swapped(other: int) -> str:
+        order = ids.copy()
+        order[place], order[other] = order[other], order[place]
+        return href(order)
+
     return {
         "side": side,
-        "is_baseline": side is baseline,
-        "kernels": len(side.times_ns),
-        "common": len(common),
-        "missing": len(baseline.times_ns) - len(common) if common else None,
-        "total_ns": side.total_ns or None,
-        "delta": (own - other) / other if other else None,
-        "geomean": math.exp(math.fsum(logs) / len(logs)) if logs else None,
-        "error": side.sim.error,
+        "found": found,
+        "is_baseline": side is compared.baseline,
+        "earlier": swapped(place - 1) if place else None,
+        "later": swapped(place + 1) if place + 1 < len(ids) else None,
+        "without": href(ids[:place] + ids[place + 1 :]) if len(ids) > 1 else None,
     }
 
 
-def _bar(side: Side, baseline: Side) -> BarInput:
-    delta = _metrics(side, baseline)["delta"]
-    note = f"{signed_percent(delta)}" if delta is not None and side is not baseline else ""
-    colour = colour_of(side.sim.gpu_config)
-    return BarInput(side.label, side.total_ns or None, note, f"/sims/{side.sim.id}", colour)
+def _bar(compared: Comparison, side: Side, found: Difference) -> BarInput:
+    note = "baseline" if side is compared.baseline else "" if found.delta is None else signed_percent(found.delta)
+    return BarInput(side.label, found.total_ns, note, f"/sims/{side.sim.id}", side.colour)
 
 
-def _differences(sides: list[Side]) -> list[dict[str, Any]]:
-    """Only the config values in which the sims differ."""
+def _differences(sides: list[Side], every: bool) -> list[dict[str, Any]]:
+    """The values in which the sims differ, those of the launch first; all of them on request."""
     configs = [side.sim.config for side in sides]
-    differing = differing_names(configs)
-    return [
-        {"name": name, "values": [value_of(config, name) for config in configs]}
-        for name in value_names(configs)
-        if name in differing
+    launches = [_launch_values(side.sim) for side in sides]
+    rows: list[dict[str, Any]] = [
+        {"name": name, "values": [launch.get(name, MISSING) for launch in launches]}
+        for name in dict.fromkeys(name for launch in launches for name in launch)
     ]
+    rows += [{"name": name, "values": [value_of(config, name) for config in configs]} for name in value_names(configs)]
+    differing = differing_names(configs)
+    for row in rows:
+        row["differs"] = row["name"] in differing or len(set(row["values"])) > 1
+    return [row for row in rows if every or row["differs"]]
 
 
-def _kernel_table(request: HttpRequest, sides: list[Side], baseline: Side) -> Table:
+def _launch_values(sim: Sim) -> dict[str, str]:
+    chosen = f"{len(sim.kernel_indices)} chosen" if sim.kernel_indices else "all"
+    options = {f"options.{name}": str(value) for name, value in sim.options.items() if name != "set"}
+    return {"trace": sim.run.trace_id, "simulator": sim.simulator, "kernels": chosen, **options}
+
+
+def _scatter(compared: Comparison) -> tuple[Any, str]:
+    """Every side's times over the real ones; over the baseline's where no real time is known. And which it is."""
+    trace_id = compared.baseline.times.trace_id
+    known = TraceKernel.objects.filter(trace=trace_id, real_ns__isnull=False)
+    reference: dict[int, float] = {index: float(ns or 0) for index, ns in known.values_list("index", "real_ns")}
+    axis = "real" if reference else "baseline"
+    sides = [side for side in compared.sides if side.times.trace_id == trace_id]
+    if not reference:
+        reference = dict(compared.baseline.times.by_index)
+        sides = [side for side in sides if side is not compared.baseline]
+    names = compared.names
+    return scatter_chart([_series(side, reference, axis, names) for side in sides]), axis
+
+
+def _series(side: Side, reference: dict[int, float], axis: str, names: dict[int, str]) -> Series:
+    indexes = [index for index in side.times.by_index if index in reference]
+    x = np.array([reference[index] for index in indexes], dtype=np.float64)
+    y = np.array([side.times.by_index[index] for index in indexes], dtype=np.float64)
+
+    def describe(at: int) -> tuple[str, str]:
+        name = demangled(names.get(indexes[at], ""))[:120]
+        title = f"#{indexes[at]} {name}: {duration(y[at])} in {side.label}, {duration(x[at])} {axis}"
+        return title, f"/sims/{side.sim.id}/kernels/{indexes[at]}"
+
+    return Series(side.colour, x, y, describe)
+
+
+def _kernel_table(request: HttpRequest, compared: Comparison) -> Table:
     """Kernels of the baseline's trace, the worst differences first; ``?threshold=`` hides what differs by less."""
-    threshold = _threshold(request)
-    names = dict(baseline.sim.kernels.values_list("index", "name"))
-    columns = [Column("index", "#", "number"), Column("name", "Name", "name"), Column("base", "Baseline", "duration")]
-    others = [side for side in sides if side is not baseline and _common(side, baseline)]
-    for place, side in enumerate(others):
+    by_name = request.GET.get("view") == "names"
+    sim_id = compared.baseline.sim.id
+    first = [Column("launches", "Launches", "number")] if by_name else [Column("index", "#", "number")]
+    columns = [
+        *first,
+        Column("name", "Name", "name"),
+        Column("base", "Baseline", "duration", help=compared.baseline.label),
+    ]
+    for place, side in enumerate(compared.others):
         columns.append(Column(f"ns{place}", side.label, "duration", config=side.sim.gpu_config))
-        columns.append(Column(f"delta{place}", "Difference", "error"))
-    columns.append(Column("worst", "Largest", "percent"))
-    rows = []
-    for index, base in baseline.times_ns.items():
-        row: dict[str, Any] = {"index": index, "name": names.get(index, ""), "base": base, "worst": None}
-        row["href"] = f"/sims/{baseline.sim.id}/kernels/{index}"
-        for place, side in enumerate(others):
-            own = side.times_ns.get(index)
-            row[f"ns{place}"] = own
-            row[f"delta{place}"] = (own - base) / base if own is not None and base else None
-        sizes = [abs(row[f"delta{place}"]) for place in range(len(others)) if row[f"delta{place}"] is not None]
-        row["worst"] = max(sizes, default=None)
-        if threshold == 0 or (row["worst"] or 0) >= threshold:
-            rows.append(row)
-    return Table(request, columns, rows, sort="-worst", title="comparison")
+        columns.append(Column(f"delta{place}", "Difference", "delta", help=f"{side.label} against the baseline"))
+    columns.append(Column("worst", "Largest", "percent", help="The largest difference of all sides"))
+    make = matrix_by_name if by_name else matrix
+    rows = make(compared.names, compared.baseline.times, [side.times for side in compared.others], _threshold(request))
+    return Table(
+        request,
+        columns,
+        ColumnRows(rows),
+        sort="-worst",
+        title="comparison",
+        dress=None if by_name else lambda row: {"href": f"/sims/{sim_id}/kernels/{row['index']}"},
+    )
 
 
 def _threshold(request: HttpRequest) -> float:
@@ -155,12 +249,16 @@ def _threshold(request: HttpRequest) -> float:
     return value / 100 if 0 <= value <= 1000 else 0.0
 
 
-def _markdown(sides: list[Side], baseline: Side) -> str:
+def _markdown(compared: Comparison) -> str:
     """The metrics as a Markdown table, for a pull request."""
-    lines = ["| config | time | against baseline | geomean | kernels |", "| --- | ---: | ---: | ---: | ---: |"]
-    for row in (_metrics(side, baseline) for side in sides):
-        label = row["side"].label.replace("|", "\\|")
-        delta = "baseline" if row["is_baseline"] else signed_percent(row["delta"])
-        geomean = f"{row['geomean']:.3f}" if row["geomean"] else "–"
-        lines.append(f"| {label} | {duration(row['total_ns'])} | {delta} | {geomean} | {row['common']} |")
+    lines = [
+        "| config | time | against baseline | geomean | kernels in common | error against real |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for side, found in compared.rows:
+        label = side.label.replace("|", "\\|")
+        delta = "baseline" if side is compared.baseline else signed_percent(found.delta)
+        geomean = f"{found.geomean:.3f}" if found.geomean else MISSING
+        error = signed_percent(side.sim.error)
+        lines.append(f"| {label} | {duration(found.total_ns)} | {delta} | {geomean} | {found.common} | {error} |")
     return "\n".join(lines)

@@ -91,17 +91,6 @@ def test_a_form_from_another_site_changes_nothing(run: Run) -> None:
     assert run.status == "queued"
 
 
-def test_two_runs_are_compared_with_the_first_as_the_baseline(browser: Client, finished: Run) -> None:
-    page = browser.get("/compare", {"run": finished.id}).content.decode()
-    assert "baseline" in page
-    assert "core_clock_mhz" in page
-
-
-def test_small_differences_can_be_hidden(browser: Client, finished: Run) -> None:
-    page = browser.get("/compare", {"run": finished.id, "threshold": "50"}).content.decode()
-    assert "No kernel differs by that much" in page
-
-
 @pytest.mark.parametrize("path", ["/sims/{sim}", "/sims/{sim}/kernels/1"])
 def test_a_sim_and_its_kernels_have_pages(browser: Client, finished: Run, path: str) -> None:
     sim = finished.sims.first()
