@@ -23,7 +23,7 @@ from runs.models import Run
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
 """Part of every name: raise it when a body changes its shape."""
 MOST_FILES = 200
 

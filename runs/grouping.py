@@ -66,6 +66,7 @@ def group_agreement(codes: Codes, groups: int, reference_ns: Floats, predicted_n
     counts = np.bincount(of, minlength=groups)
     reference_total = np.bincount(of, reference, groups)
     difference = np.bincount(of, predicted - reference, groups)
+    off = np.bincount(of, np.abs(predicted - reference), groups)
     sizes = np.bincount(of, np.abs(predicted - reference) / reference, groups)
     # A predicted time of zero has no logarithm; it stays out of the geometric mean alone.
     positive = predicted > 0
@@ -76,6 +77,7 @@ def group_agreement(codes: Codes, groups: int, reference_ns: Floats, predicted_n
             "simulated_ns": float(total[group]) if predicted_count[group] else None,
             "kernels_compared": int(counts[group]),
             "error": float(difference[group] / reference_total[group]) if counts[group] else None,
+            "absolute_difference_ns": float(off[group]) if counts[group] else None,
             "mape": float(sizes[group] / counts[group]) if counts[group] else None,
             "geomean_ratio": float(np.exp(logs[group] / log_counts[group])) if log_counts[group] else None,
         }

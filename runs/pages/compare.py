@@ -16,6 +16,7 @@ from cascade_site.formats import MISSING, duration, signed_percent
 from cascade_site.pages import page
 from cascade_site.tablerows import ColumnRows
 from cascade_site.tables import Column, Table
+from runs.answer import is_captured_gpu
 from runs.models import Run
 from runs.sides import Difference, Times, difference, matrix, matrix_by_name
 from sims.models import Sim, SimKernel
@@ -25,6 +26,7 @@ from traces.times.names import demangled
 
 MOST_RUNS = 20
 MOST_SIMS = 40
+MOST_OPEN = 15
 
 
 @dataclass
@@ -35,6 +37,12 @@ class Side:
     label: str
     colour: int
     times: Times
+
+    @property
+    def error(self) -> float | None:
+        """Against the real times, if these are of its GPU."""
+        gpu = self.sim.run.trace.gpu
+        return self.sim.error if not gpu or is_captured_gpu(gpu, self.sim.config.get("name", "")) else None
 
 
 @dataclass
@@ -68,6 +76,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     table = _kernel_table(request, compared)
     scatter, axis = _scatter(compared)
     every = request.GET.get("config") == "all"
+    differences = _differences(compared.sides, every)
     context = {
         "section": "compare",
         "runs": list({sim.run_id: sim.run for sim in sims}.values()),
@@ -76,7 +85,9 @@ def compare(request: HttpRequest) -> HttpResponse:
         "rows": [_metrics(request, compared, place) for place in range(len(compared.sides))],
         "saved": _saved_elsewhere(sims),
         "every": every,
-        "differences": _differences(compared.sides, every),
+        "differences": differences,
+        "differing_total": sum(1 for row in differences if row["differs"]),
+        "many": len(differences) > MOST_OPEN,
         "bars": bar_chart("Time of all kernels", [_bar(compared, *row) for row in compared.rows]),
         "scatter": scatter,
         "axis": axis,
@@ -259,6 +270,6 @@ def _markdown(compared: Comparison) -> str:
         label = side.label.replace("|", "\\|")
         delta = "baseline" if side is compared.baseline else signed_percent(found.delta)
         geomean = f"{found.geomean:.3f}" if found.geomean else MISSING
-        error = signed_percent(side.sim.error)
+        error = signed_percent(side.error)
         lines.append(f"| {label} | {duration(found.total_ns)} | {delta} | {geomean} | {found.common} | {error} |")
     return "\n".join(lines)

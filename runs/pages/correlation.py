@@ -28,14 +28,16 @@ def correlation(request: HttpRequest, run_id: str) -> HttpResponse:
     run = run_of(run_id)
     configs = [sim.gpu_config for sim in run.sims.all()]
     columns = kernel_columns(run, REAL)
+    elsewhere = configs_elsewhere(run)
+    compared = [place for place, config in enumerate(configs) if config not in elsewhere]
     chart = scatter_chart([_series(run, columns, place, config) for place, config in enumerate(configs)])
     context = {
         "chart": chart,
         "summary": json.loads(bodies.whole(run, "overview", overview_json_of))["summary"],
         "excluded": columns["real_ns"].null_count,
-        "worst": _furthest_off(columns, configs),
+        "worst": _furthest_off(columns, configs, compared),
         "configs": [(config, colour_of(config)) for config in configs],
-        "elsewhere": configs_elsewhere(run),
+        "elsewhere": elsewhere,
     }
     return render_tab(request, run, "correlation", context)
 
@@ -59,16 +61,17 @@ def _series(run: Run, columns: pa.Table, place: int, config: str) -> Series:
     return Series(colour_of(config), real_ns, simulated_ns, describe)
 
 
-def _furthest_off(columns: pa.Table, configs: list[str]) -> list[dict[str, Any]]:
-    """The kernels with the largest errors, of all configs together."""
-    if not configs:
+def _furthest_off(columns: pa.Table, configs: list[str], places: list[int]) -> list[dict[str, Any]]:
+    """The kernels with the largest errors, of the configs at these places together."""
+    if not places:
         return []
-    errors = np.abs(np.stack([_floats(columns, f"error{place}") for place in range(len(configs))]))
+    errors = np.abs(np.stack([_floats(columns, f"error{place}") for place in places]))
     sizes = np.where(np.isnan(errors), -1.0, errors).ravel()
     worst = np.argsort(-sizes, kind="stable")[:FURTHEST_OFF]
     rows = []
     for flat in worst[sizes[worst] >= 0].tolist():
-        place, at = divmod(flat, columns.num_rows)
+        row_of_errors, at = divmod(flat, columns.num_rows)
+        place = places[row_of_errors]
         row = columns.slice(at, 1).to_pylist()[0]
         rows.append(
             {

@@ -38,12 +38,14 @@ def summary(request: HttpRequest, run_id: str) -> HttpResponse:
     sims = list(Sim.objects.filter(run=run).order_by("position"))
     names = {sim.gpu_config: sim.config.get("name", sim.gpu_config) for sim in sims}
     rows = [_summary_row(run, sim, comparison["summary"].get(sim.gpu_config, {})) for sim in sims]
+    elsewhere = {row["sim"].gpu_config for row in rows if row["elsewhere"]}
     spent = {sim.id: Spent(sim.spent) for sim in sims if sim.spent}
     context = {
         "answer": answer(comparison["summary"], names, run.trace.gpu, run.trace.real_ns),
         "rows": rows,
         "bars": _time_bars(run, rows),
-        "contributors": _contributors(comparison),
+        "contributors": _contributors(comparison, elsewhere),
+        "elsewhere": elsewhere,
         "limits": [(sim, spent[sim.id]) for sim in sims if sim.id in spent],
         "stack": stack_chart(
             "Where the cycles went", PLACES, [(sim.gpu_config, spent[sim.id].cycles) for sim in sims if sim.id in spent]
@@ -77,19 +79,23 @@ def _time_bars(run: Run, rows: list[dict[str, Any]]) -> Any:
     return bar_chart("Time of all kernels", inputs)
 
 
-def _contributors(comparison: dict[str, Any]) -> list[dict[str, Any]]:
-    """The kernels, by name, that make most of the total error; of the total time where no real times are known."""
+def _contributors(comparison: dict[str, Any], elsewhere: set[str]) -> list[dict[str, Any]]:
+    """The kernels, by name, that make most of the total error, with their share of it on the config that has most;
+    of the total time where no error is known."""
     groups = comparison["groups"]
+    configs = [config for config in comparison["summary"] if config not in elsewhere]
 
-    def weight(group: dict[str, Any]) -> float:
-        off = [
-            abs((c["predicted_ns"] or 0) - (c["reference_ns"] or 0))
-            for c in group["configs"].values()
-            if c.get("reference_ns")
-        ]
-        return max(off, default=0.0)
+    def off_ns(group: dict[str, Any], config: str) -> float:
+        return group["configs"].get(config, {}).get("absolute_difference_ns") or 0.0
 
-    return sorted(groups, key=weight, reverse=True)[:CONTRIBUTORS]
+    totals = {config: sum(off_ns(group, config) for group in groups) for config in configs}
+
+    def share(group: dict[str, Any]) -> float:
+        return max((off_ns(group, config) / totals[config] for config in configs if totals[config]), default=0.0)
+
+    # Groups come with the longest first, which stays the order of those that are off by the same.
+    first = sorted(groups, key=share, reverse=True)[:CONTRIBUTORS]
+    return [group | {"share_of_error": share(group) or None} for group in first]
 
 
 def _sweep(run: Run, rows: list[dict[str, Any]]) -> Any:

@@ -17,8 +17,10 @@ def run(row: Row) -> SafeString:
     one: Run = row["run"]
     mark = format_html(' <span class="chip plain">{}</span>', "baseline") if one.is_baseline else ""
     if not one.name:
-        return format_html('<a class="mono" href="/runs/{0}">{0}</a>{1}', one.id, mark)
-    return format_html('<a href="/runs/{0}">{1}</a>{2}<br><span class="quiet mono">{0}</span>', one.id, one.name, mark)
+        return format_html('<a class="mono nowrap" href="/runs/{0}">{0}</a>{1}', one.id, mark)
+    return format_html(
+        '<a href="/runs/{0}">{1}</a>{2}<br><span class="quiet mono nowrap">{0}</span>', one.id, one.name, mark
+    )
 
 
 def trace(row: Row) -> SafeString:

@@ -7,7 +7,8 @@ from django.test import Client
 
 from runs.launch import LaunchRequest, launch
 from runs.models import Run
-from tests.pages.conftest import finish, make_trace
+from sims.models import SimKernel
+from tests.pages.conftest import CONFIGS, finish, make_trace
 from traces.models import Trace
 
 TABS = ["", "/kernels", "/correlation", "/timeline", "/log", "/files", "/config", "/events"]
@@ -33,6 +34,24 @@ def test_the_summary_answers_in_one_sentence(browser: Client, finished: Run) -> 
 
 def test_an_error_is_only_shown_for_the_gpu_the_real_times_are_of(browser: Client, finished: Run) -> None:
     assert "no real times of this GPU" in browser.get(f"/runs/{finished.id}").content.decode()
+
+
+def test_the_summary_begins_with_the_kernels_that_make_the_error(browser: Client, trace: Trace) -> None:
+    run = launch(trace, LaunchRequest(CONFIGS, simulator="replay"))
+    finish(run, 1.0)
+    # kernel_0 is the shorter one, and the only one that is off on the captured GPU; on the other GPU all are.
+    SimKernel.objects.filter(sim__gpu_config="SM86_RTX3070", name="kernel_0").update(simulated_ns=4000)
+    SimKernel.objects.filter(sim__gpu_config="SM80_A100").update(simulated_ns=1)
+    page = browser.get(f"/runs/{run.id}").content.decode()
+    assert page.index(">kernel_0<") < page.index(">kernel_1<")
+    assert "100.0 %" in page
+
+
+def test_what_another_gpu_differs_by_is_not_among_the_furthest_off(browser: Client, finished: Run) -> None:
+    page = browser.get(f"/runs/{finished.id}/correlation").content.decode()
+    _, _, worst = page.partition("Furthest off")
+    assert "SM86_RTX3070" in worst
+    assert "SM80_A100" not in worst
 
 
 def test_an_unknown_run_is_a_404(browser: Client) -> None:
