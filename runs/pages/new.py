@@ -14,8 +14,11 @@ from runs.answer import is_captured_gpu
 from runs.body import LaunchForm, launch_body
 from runs.launch import LaunchError, TraceNotReadyError, launch_once
 from runs.models import Run, RunStatus
+from sims.gpus import OverrideError, apply_overrides
+from sims.gpus.serial import spec_to_dict
 from sims.gpus.spec import GpuSpec
 from sims.models import GpuConfig, Sim, SimStatus
+from sims.shown import value_names, value_of
 from sims.simulators.registry import simulators_for
 from traces.models import Trace, TraceStatus
 
@@ -75,6 +78,12 @@ def _launch(request: HttpRequest, trace: Trace, form: LaunchForm, problems: dict
 
 def _context(request: HttpRequest, trace: Trace, form: LaunchForm, problems: dict[str, str]) -> dict[str, Any]:
     cards = [_card(config, trace, form) for config in GpuConfig.objects.all()]
+    changes: list[dict[str, Any]] = []
+    try:
+        changes = _changes(cards, form)
+    except OverrideError as error:
+        problems.setdefault("set", str(error))
+    sim_s = _sim_s(trace)
     body = json.dumps(launch_body(trace.id, form), indent=1)
     return {
         "section": "runs",
@@ -84,7 +93,9 @@ def _context(request: HttpRequest, trace: Trace, form: LaunchForm, problems: dic
         "problems": problems,
         "body": body,
         "already": _already(trace, form),
-        "estimate_s": _estimate_s(trace, len(form.gpu_configs)),
+        "changes": changes,
+        "sim_s": sim_s,
+        "estimate_s": sim_s * max(form.sims_total, 1) if sim_s is not None else None,
         "key": request.POST.get("key") or secrets.token_hex(16),
         "sims_total": form.sims_total,
     }
@@ -117,9 +128,29 @@ def _already(trace: Trace, form: LaunchForm) -> list[Run]:
     return [run for run in finished if essence(run.request) == essence(wanted)][:3]
 
 
-def _estimate_s(trace: Trace, configs: int) -> float | None:
-    """Wall seconds of one sim of this trace so far, times the configs; None before the first has finished."""
+def _sim_s(trace: Trace) -> float | None:
+    """Wall seconds that a sim of this trace took so far; None before the first has finished."""
     took = Sim.objects.filter(run__trace=trace, status=SimStatus.FINISHED).aggregate(
         average=Avg(F("finished_at") - F("started_at"))
     )["average"]
-    return took.total_seconds() * max(configs, 1) if took is not None else None
+    return took.total_seconds() if took is not None else None
+
+
+def _changes(cards: list[Card], form: LaunchForm) -> list[dict[str, Any]]:
+    """What "What if" makes of the chosen configs, value by value. Raises ``OverrideError`` for one that cannot be."""
+    rows = []
+    for card in cards:
+        if not card.chosen or not form.overrides:
+            continue
+        before, after = spec_to_dict(card.spec), spec_to_dict(apply_overrides(card.spec, form.overrides))
+        rows += [
+            {
+                "config": card.config.id,
+                "name": name,
+                "before": value_of(before, name),
+                "after": value_of(after, name),
+            }
+            for name in value_names([after])
+            if value_of(before, name) != value_of(after, name)
+        ]
+    return rows

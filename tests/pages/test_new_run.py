@@ -1,7 +1,12 @@
 """The form of a new run does what a client's request would."""
 
+from urllib.parse import urlencode
+
+import pytest
+from django.http import QueryDict
 from django.test import Client
 
+from runs.body import LaunchForm, launch_body
 from runs.models import Run
 from traces.models import Trace
 
@@ -44,6 +49,40 @@ def test_a_clone_opens_the_form_filled(browser: Client, run: Run) -> None:
     page = browser.get("/runs/new", {"trace": run.trace_id, "clone": run.id}).content.decode()
     assert 'value="SM80_A100" checked' in page
     assert 'value="again"' in page
+
+
+OPTIONS = {"exact": True, "l2": "warm", "representatives": True, "shards": 2, "gaps": "closed", "threads": 3}
+
+
+def test_running_again_asks_for_the_same_options(browser: Client, trace: Trace) -> None:
+    body = {"trace_id": trace.id, "gpu_configs": ["SM80_A100"], "simulator": "replay", "options": OPTIONS}
+    body |= {"set": {"units.tensor": [16, 8]}, "kernels": "1-2"}
+    assert launch_body(trace.id, LaunchForm.from_query(LaunchForm.from_body(body).as_query())) == {
+        **body,
+        "set": {"units.tensor": "16,8"},
+    }
+
+
+def test_shorthands_of_the_api_are_options_too() -> None:
+    assert LaunchForm.from_body({"exact": True, "l2": "cold"}).options == {"exact": True, "l2": "cold"}
+
+
+@pytest.mark.parametrize("further", ["", "nonsense", "[1]", "null"])
+def test_a_hidden_field_that_was_tampered_with_is_empty(further: str) -> None:
+    assert LaunchForm.from_query(QueryDict(urlencode({"further": further}))).options == {}
+
+
+def test_it_shows_what_a_what_if_changes(browser: Client, trace: Trace) -> None:
+    page = browser.post("/runs/new", {"trace": trace.id, "config": ["SM80_A100"], "set": "sms=54", "preview": "1"})
+    text = page.content.decode()
+    assert "What changes" in text
+    assert ">108</td>" in text
+    assert "<strong>54</strong>" in text
+
+
+def test_a_what_if_that_cannot_be_is_said_at_its_field(browser: Client, trace: Trace) -> None:
+    page = browser.post("/runs/new", {"trace": trace.id, "config": ["SM80_A100"], "set": "sms=-1", "preview": "1"})
+    assert '<span class="error">' in page.content.decode()
 
 
 def test_it_says_when_the_same_was_computed_already(browser: Client, trace: Trace) -> None:
