@@ -90,6 +90,7 @@ class Run(models.Model):
         ordering = ["-created_at", "-id"]
         indexes = [
             models.Index(fields=["created_at", "id"], name="runs_in_order"),
+            models.Index(fields=["trace", "error"], name="runs_error_by_trace"),
             *(models.Index(fields=[key, "created_at", "id"], name=f"runs_by_{key}") for key in SORTED_BY),
         ]
         constraints = [

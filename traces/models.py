@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from django.db import models, transaction
-from django.db.models import Count, Sum
+from django.db.models import Sum
 from django.utils import timezone
 
 from cascade_site.fields import UnsignedField
@@ -28,9 +28,6 @@ class TraceStatus(models.TextChoices):
 class TraceQuerySet(models.QuerySet["Trace"]):
     def newest_first(self) -> "TraceQuerySet":
         return self.order_by("-created_at", "-id")
-
-    def with_run_counts(self) -> "TraceQuerySet":
-        return self.annotate(runs_total=Count("runs", distinct=True))
 
 
 class Trace(models.Model):

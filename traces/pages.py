@@ -3,13 +3,22 @@
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, cast
 
+import numpy as np
 from django.contrib import messages
+from django.db.models import Count, Min
+from django.db.models.functions import Abs
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from numpy.typing import NDArray
 
 from cascade_site.pages import page
 from cascade_site.tables import Column, Table
-from traces.models import Trace, TraceKernel
+from runs.grouping import group_codes, spreads
+from runs.models import Run
+from runs.samples import sample_trace
+from traces.models import Trace, TraceStatus
 
 LIST_COLUMNS = [
     Column("id", "Trace", "link"),
@@ -19,8 +28,10 @@ LIST_COLUMNS = [
     Column("kernels_total", "Kernels", "number"),
     Column("real_ns", "Real time", "duration", help="Sum over its kernels where known, launch gaps left out"),
     Column("size_bytes", "Size", "size"),
-    Column("runs_total", "Runs", "number"),
+    Column("runs_total", "Runs", "number", show=lambda row: _runs_cell(row)),
+    Column("best_error", "Best error", "percent", help="The smallest that any of its runs came to, either way"),
     Column("created_at", "Added", "when"),
+    Column("new_run", "", sorts=False, show=lambda row: _new_run_cell(row)),
 ]
 
 KERNEL_COLUMNS = [
@@ -51,18 +62,54 @@ GROUP_COLUMNS = [
 ]
 
 
+STEP_COLUMNS = [
+    Column("step", "Step", "number"),
+    Column("phase", "Phase"),
+    Column("kernels", "Kernels", "number"),
+    Column("busy_ns", "Kernel time", "duration", help="Summed over its kernels"),
+    Column("span_ns", "Step time", "duration", help="From the first kernel's start to the last one's end"),
+    Column("idle", "Idle", "percent", help="Of the step, without a kernel; nothing where streams overlap"),
+]
+
+KERNEL_FIELDS = (
+    *(column.key for column in KERNEL_COLUMNS if column.key != "share"),
+    "start_ns",
+    "step",
+    "phase",
+)
+
+
 @page("GET", "HEAD", "POST")
 def trace_list(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
-        return _upload(request)
-    rows = [_list_row(trace) for trace in Trace.objects.newest_first().with_run_counts()]
+        # The trace that ships with Cascade, for a first look: as if its archive had been uploaded.
+        return redirect(f"/traces/{sample_trace().id}") if "sample" in request.POST else _upload(request)
+    runs = _runs_by_trace()
+    rows = [_list_row(trace, runs.get(trace.pk, {})) for trace in Trace.objects.newest_first()]
     table = Table(request, LIST_COLUMNS, rows, search=("id", "workload", "gpu", "status"), title="traces")
     context = {"section": "traces", "table": table}
     return table.export() or render(request, "traces/list.html", context)
 
 
-def _list_row(trace: Any) -> dict[str, Any]:
-    return {column.key: getattr(trace, column.key) for column in LIST_COLUMNS} | {"href": f"/traces/{trace.id}"}
+def _runs_by_trace() -> dict[str, dict[str, Any]]:
+    """How many runs were made of each trace, and the smallest error that any of them came to; in one query."""
+    found = Run.objects.order_by().values("trace_id").annotate(n=Count("*"), best=Min(Abs("error")))
+    return {row["trace_id"]: {"runs_total": row["n"], "best_error": row["best"]} for row in found}
+
+
+def _list_row(trace: Trace, runs: dict[str, Any]) -> dict[str, Any]:
+    fields = ("id", "status", "workload", "gpu", "kernels_total", "real_ns", "size_bytes", "created_at")
+    row = {field: getattr(trace, field) for field in fields}
+    return row | {"runs_total": 0, "best_error": None, **runs, "href": f"/traces/{trace.id}"}
+
+
+def _runs_cell(row: dict[str, Any]) -> SafeString:
+    return format_html('<a href="/runs?trace={}">{}</a>', row["id"], row["runs_total"])
+
+
+def _new_run_cell(row: dict[str, Any]) -> SafeString | str:
+    ready = row["status"] == TraceStatus.READY
+    return format_html('<a class="nowrap" href="/runs/new?trace={}">New run</a>', row["id"]) if ready else ""
 
 
 def _upload(request: HttpRequest) -> HttpResponse:
@@ -86,48 +133,50 @@ def trace_detail(request: HttpRequest, trace_id: str) -> HttpResponse:
     trace = get_object_or_404(Trace, pk=trace_id)
     grouped = request.GET.get("view") == "names"
     fold = request.GET.get("fold") == "1" and not grouped
-    kernels = list(trace.kernels.order_by("index"))
+    kernels = list(trace.kernels.order_by("index").values(*KERNEL_FIELDS))
     if grouped:
         table = Table(request, GROUP_COLUMNS, _groups(kernels), sort="-total_ns", title=f"{trace.id}-names")
     else:
-        shown = [kernel for kernel in kernels if not (fold and kernel.identical_to)]
+        shown = [kernel for kernel in kernels if not (fold and kernel["identical_to"])]
         table = Table(request, KERNEL_COLUMNS, _kernel_rows(shown, trace.real_ns), title=f"{trace.id}-kernels")
-    context = {
+    context: dict[str, Any] = {
         "section": "traces",
         "trace": trace,
         "table": table,
         "grouped": grouped,
         "fold": fold,
-        "identical": sum(1 for kernel in kernels if kernel.identical_to),
+        "identical": sum(1 for kernel in kernels if kernel["identical_to"]),
+        "steps": Table(request, STEP_COLUMNS, _steps(kernels), name="steps", title=f"{trace.id}-steps", page_rows=20),
+        "provenance": sorted(trace.metadata.items()),
         "runs": trace.runs.newest_first().with_sims()[:20],
     }
-    return table.export() or render(request, "traces/detail.html", context)
+    export = context["steps"].export() or table.export()
+    return export or render(request, "traces/detail.html", context)
 
 
-def _kernel_rows(kernels: list[TraceKernel], real_ns: int | None) -> list[dict[str, Any]]:
-    keys = [column.key for column in KERNEL_COLUMNS if column.key != "share"]
+def _kernel_rows(kernels: list[dict[str, Any]], real_ns: int | None) -> list[dict[str, Any]]:
     return [
-        {key: getattr(kernel, key) for key in keys}
+        kernel
         | {
-            "stream": int(kernel.stream),
-            "share": kernel.real_ns / real_ns if real_ns and kernel.real_ns is not None else None,
-            "anchor": f"k{kernel.index}",
-            "css_class": "folded" if kernel.identical_to is not None else "",
+            "stream": int(kernel["stream"]),
+            "share": kernel["real_ns"] / real_ns if real_ns and kernel["real_ns"] is not None else None,
+            "anchor": f"k{kernel['index']}",
+            "css_class": "folded" if kernel["identical_to"] is not None else "",
         }
         for kernel in kernels
     ]
 
 
-def _groups(kernels: list[TraceKernel]) -> list[dict[str, Any]]:
+def _times(kernels: list[dict[str, Any]]) -> NDArray[np.float64]:
+    """Real times in ns, NaN where none is known."""
+    return np.array([np.nan if kernel["real_ns"] is None else kernel["real_ns"] for kernel in kernels], dtype=float)
+
+
+def _groups(kernels: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Kernels of one name together, in the columns of ``nsys stats``' kernel summary."""
-    import numpy as np
-
-    from runs.grouping import group_codes, spreads
-
-    names, codes = group_codes([kernel.name for kernel in kernels])
-    times = np.array([np.nan if kernel.real_ns is None else kernel.real_ns for kernel in kernels], dtype=float)
-    rows = spreads(codes, len(names), times)
-    instructions = np.bincount(codes, [kernel.instructions or 0 for kernel in kernels], minlength=len(names))
+    names, codes = group_codes([kernel["name"] for kernel in kernels])
+    rows = spreads(codes, len(names), _times(kernels))
+    instructions = np.bincount(codes, [kernel["instructions"] or 0 for kernel in kernels], minlength=len(names))
     instances = np.bincount(codes, minlength=len(names))
     total = sum(row["total_ns"] or 0 for row in rows)
     return [
@@ -140,6 +189,31 @@ def _groups(kernels: list[TraceKernel]) -> list[dict[str, Any]]:
         }
         for place, (name, row) in enumerate(zip(names, rows, strict=True))
     ]
+
+
+def _steps(kernels: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The real run's steps: kernels, their summed time, and the span from the first one's start to the last one's end."""
+    steps: dict[int, list[dict[str, Any]]] = {}
+    for kernel in kernels:
+        if kernel["step"] is not None:
+            steps.setdefault(kernel["step"], []).append(kernel)
+    return [_step(step, of) for step, of in sorted(steps.items())]
+
+
+def _step(step: int, kernels: list[dict[str, Any]]) -> dict[str, Any]:
+    timed = [kernel for kernel in kernels if kernel["start_ns"] is not None and kernel["real_ns"] is not None]
+    busy_ns = sum(kernel["real_ns"] or 0 for kernel in kernels)
+    ends = [kernel["start_ns"] + kernel["real_ns"] for kernel in timed]
+    span_ns = max(ends) - min(kernel["start_ns"] for kernel in timed) if timed else None
+    return {
+        "step": step,
+        "phase": kernels[0]["phase"],
+        "kernels": len(kernels),
+        "busy_ns": busy_ns,
+        "span_ns": span_ns,
+        # Streams may overlap: then more is done than time passes, and nothing is idle for certain.
+        "idle": max(0.0, 1 - busy_ns / span_ns) if span_ns else None,
+    }
 
 
 @page("POST")

@@ -132,6 +132,10 @@ class Migration(migrations.Migration):
             model_name='run',
             index=models.Index(fields=['geomean_ratio', 'created_at', 'id'], name='runs_by_geomean_ratio'),
         ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(fields=['trace', 'error'], name='runs_error_by_trace'),
+        ),
         migrations.AddConstraint(
             model_name='run',
             constraint=models.UniqueConstraint(condition=models.Q(('is_baseline', True)), fields=('trace',), name='one_baseline_per_trace'),
