@@ -119,8 +119,8 @@ def _comparison(request: HttpRequest, sims: list[Sim]) -> Comparison:
     for sim_id, index, time_ns in found.values_list("sim_id", "index", "simulated_ns").iterator(chunk_size=5000):
         times[sim_id][index] = float(time_ns or 0.0)
     several = len({sim.run_id for sim in sims}) > 1
-    # A config keeps its colour on every page, but two sides of one config must be told apart.
-    distinct = len({sim.gpu_config for sim in sims}) == len(sims)
+    # A config keeps its colour on every page, but the sides must be told apart.
+    distinct = len({colour_of(sim.gpu_config) for sim in sims}) == len(sims)
     sides = [
         Side(
             sim,

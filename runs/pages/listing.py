@@ -30,14 +30,14 @@ def _columns(against_baseline: bool) -> list[Column]:
         Column("progress", "Progress", sorts=False, show=cells.progress),
         Column("configs", "Configs: simulated time", show=cells.configs),
         Column(
-            "time_delta", "Time", "number", sorts=False, shown=against_baseline, show=cells.time_delta,
-            help="Against the trace's baseline, over the configs that both simulated",
+            "time_delta", "Time vs baseline", "number", sorts=False, shown=against_baseline, show=cells.time_delta,
+            help="Over the configs that both simulated",
         ),
         Column("fastest_ns", "Fastest", "duration", shown=False, help="Simulated time on the fastest config"),
         Column("error", "Error", "error", help="Of the step, on the config of the GPU that the real times are of"),
         Column(
-            "error_delta", "Error", "number", sorts=False, shown=against_baseline, show=cells.error_delta,
-            help="Against the trace's baseline, in percentage points",
+            "error_delta", "Error vs baseline", "number", sorts=False, shown=against_baseline, show=cells.error_delta,
+            help="In percentage points",
         ),
         Column("mape", "MAPE", "percent", help="Mean absolute error over the kernels of that config"),
         Column("geomean_ratio", "Geomean", "ratio", shown=False, help="Geometric mean of simulated over real, of its kernels"),

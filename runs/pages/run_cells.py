@@ -63,7 +63,7 @@ def configs(row: Row) -> SafeString:
 
 
 def _short(label: str) -> str:
-    return label if len(label) <= 40 else f"{label[:39]}…"
+    return label if len(label) <= 30 else f"{label[:29]}…"
 
 
 def took(row: Row) -> str:

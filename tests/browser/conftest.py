@@ -130,6 +130,7 @@ def paths_of(site: Site) -> list[str]:
     tabs = ["", "/kernels", "/correlation", "/timeline", "/log", "/files", "/config", "/events"]
     return [
         "/runs",
+        "/runs?sort=-mape,name&q=run&columns=id,name,status,mape",
         *(f"/runs/{run}{tab}" for tab in tabs),
         f"/runs/{run}/kernels?view=names",
         f"/sims/{sim}",
@@ -141,6 +142,7 @@ def paths_of(site: Site) -> list[str]:
         "/runs/new?trace=sample",
         "/compare",
         f"/compare?run={run}",
+        f"/compare?run={run}&config=all&view=names",
         "/gpu-configs",
         "/gpu-configs/SM80_A100?against=SM86_RTX3070",
         "/docs",

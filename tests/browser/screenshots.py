@@ -28,18 +28,20 @@ def picture_name(path: str, site: Site) -> str:
     text = path.replace(site.run["id"], "run")
     for sim in site.run["sims"]:
         text = text.replace(sim["id"], "sim")
+    text = re.sub(r"run-[0-9a-f]{12}", "other", text)
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "home"
 
 
-def take(browser: Browser, site: Site, folder: Path) -> int:
+def take(browser: Browser, site: Site, paths: list[str], folder: Path) -> int:
     """Every page in every look; how many pictures."""
     taken = 0
     for look, (scheme, width) in LOOKS.items():
         size: ViewportSize = {"width": width, "height": 900}
         context = browser.new_context(base_url=site.url, viewport=size, color_scheme=scheme)
         page = context.new_page()
+        page.set_default_timeout(120_000)
         sign_in(page)
-        for path in paths_of(site):
+        for path in paths:
             page.goto(path)
             page.wait_for_timeout(400)
             page.screenshot(path=folder / f"{picture_name(path, site)}.{look}.png", full_page=True)
@@ -62,8 +64,13 @@ def main() -> None:
         configs = ["SM86_RTX3070", "SM80_A100", "SM90_H100"]
         run = flow.launch(web.http, "sample", configs, simulator=given.simulator, name="BabelStream")
         site = Site(cascade, web, flow.wait_for_end(web.http, run["id"], timeout_s=1800))
+        web.http.patch(f"/api/runs/{run['id']}", json={"is_baseline": True}).raise_for_status()
+        options = {"set": {"launch_latency_cycles": 3000}, "simulator": given.simulator, "name": "Faster launches"}
+        second = flow.launch(web.http, "sample", configs, **options)
+        flow.wait_for_end(web.http, second["id"], timeout_s=1800)
+        paths = [*paths_of(site), f"/compare?run={run['id']}&run={second['id']}", "/runs?sort=-mape,name"]
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        print(f"{take(browser, site, given.folder)} pictures in {given.folder}")
+        print(f"{take(browser, site, paths, given.folder)} pictures in {given.folder}")
         browser.close()
 
 
