@@ -1,11 +1,12 @@
 """The pages of sims, of one simulated kernel, and of the GPU configs."""
 
+import heapq
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
-from cascade_site.charts.roofline import KernelPoint, roofline_chart
+from cascade_site.charts.roofline import MOST_POINTS, KernelPoint, roofline_chart
 from cascade_site.charts.stack import stack_chart
 from cascade_site.pages import page
 from cascade_site.tables import Column, Table
@@ -55,9 +56,11 @@ def sim_detail(request: HttpRequest, sim_id: str) -> HttpResponse:
     total = sum(row["simulated_ns"] or 0 for row in rows)
     for row in rows:
         row["share"] = row["simulated_ns"] / total if total and row["simulated_ns"] is not None else None
-        row["href"] = f"/sims/{sim.id}/kernels/{row['index']}"
-        row["anchor"] = f"k{row['index']}"
-    table = Table(request, KERNEL_COLUMNS, rows, title=f"{sim.id}-kernels")
+
+    def dress(row: dict[str, Any]) -> dict[str, Any]:
+        return {"href": f"/sims/{sim.id}/kernels/{row['index']}", "anchor": f"k{row['index']}"}
+
+    table = Table(request, KERNEL_COLUMNS, rows, title=f"{sim.id}-kernels", dress=dress)
     spent = Spent(sim.spent)
     context = {
         "section": "runs",
@@ -74,16 +77,19 @@ def sim_detail(request: HttpRequest, sim_id: str) -> HttpResponse:
 
 
 def _roofline(sim: Sim, rows: list[dict[str, Any]], total_ns: float) -> Any:
+    known = (row for row in rows if row["instructions"] and row["dram_bytes"] and row["simulated_ns"])
+    # Only what is drawn is worth the reading of its name.
+    longest = heapq.nlargest(MOST_POINTS, known, key=lambda row: row["simulated_ns"])
     points = [
         KernelPoint(
             row["index"],
             demangled(row["name"]),
-            row["instructions"] or 0,
-            row["dram_bytes"] or 0,
-            row["simulated_ns"] or 0,
-            row["href"],
+            row["instructions"],
+            row["dram_bytes"],
+            row["simulated_ns"],
+            f"/sims/{sim.id}/kernels/{row['index']}",
         )
-        for row in rows
+        for row in longest
     ]
     return roofline_chart(spec_from_dict(sim.config), points, total_ns)
 
