@@ -1,4 +1,4 @@
-"""The still correlation picture: simulated against real time on logarithmic axes, for pages without JavaScript.
+"""The still correlation picture: simulated against real time on logarithmic or linear axes, for pages without JavaScript.
 
 Every point is drawn, as one path per series; the longest kernels are dots that say what they are and lead somewhere.
 """
@@ -72,40 +72,60 @@ class ScatterChart:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
+    """Both axes' range, in logarithms of ns or in ns."""
+
     low: float
     high: float
+    logarithmic: bool
 
-    def x(self, logarithm: Floats) -> Floats:
-        return np.round(LEFT + (logarithm - self.low) / (self.high - self.low) * (WIDTH - LEFT - RIGHT), 1)
+    def x(self, value: Floats) -> Floats:
+        return np.round(LEFT + (value - self.low) / (self.high - self.low) * (WIDTH - LEFT - RIGHT), 1)
 
-    def y(self, logarithm: Floats) -> Floats:
-        share = (logarithm - self.low) / (self.high - self.low)
+    def y(self, value: Floats) -> Floats:
+        share = (value - self.low) / (self.high - self.low)
         return np.round(HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM), 1)
 
+    def times(self, place: float, factor: float) -> float:
+        """The place of ``factor`` times the value at a place."""
+        return place + math.log10(factor) if self.logarithmic else place * factor
 
-def _tick_places(low: float, high: float) -> list[float]:
+    @property
+    def ticks(self) -> list[tuple[float, float]]:
+        """Places and values of round times."""
+        if self.logarithmic:
+            return [(place, 10.0**place) for place in _round_logarithms(self.low, self.high)]
+        step = 10.0 ** math.floor(math.log10(self.high / 3))
+        step *= next(factor for factor in (1, 2, 5, 10) if self.high / (step * factor) <= 6)
+        return [(step * n, step * n) for n in range(1, int(self.high / step) + 1)]
+
+
+def _round_logarithms(low: float, high: float) -> list[float]:
     """Logarithms of round values between two: whole decades, with 2 and 5 between them where there are few."""
     steps = (1, 2, 5) if high - low < 2 else (1,)
     places = [decade + math.log10(step) for decade in range(math.floor(low), math.ceil(high) + 1) for step in steps]
     return [place for place in places if low <= place <= high]
 
 
-def scatter_chart(series: Sequence[Series]) -> ScatterChart | None:
+def _scale(values: Floats, logarithmic: bool) -> _Scale:
+    low, high = float(values.min()), float(values.max())
+    pad = max(0.1, 0.05 * (high - low))
+    return _Scale(low - pad, high + pad, True) if logarithmic else _Scale(0.0, 1.05 * high, False)
+
+
+def scatter_chart(series: Sequence[Series], logarithmic: bool = True) -> ScatterChart | None:
     """All points of all series; None where there is no point."""
     with np.errstate(invalid="ignore"):
         usable = [np.flatnonzero((one.real_ns > 0) & (one.simulated_ns > 0)) for one in series]
     if not any(places.size for places in usable):
         return None
-    logs = [
-        (np.log10(one.real_ns[places]), np.log10(one.simulated_ns[places]))
-        for one, places in zip(series, usable, strict=True)
+    axis = np.log10 if logarithmic else np.asarray
+    placed = [
+        (axis(one.real_ns[places]), axis(one.simulated_ns[places])) for one, places in zip(series, usable, strict=True)
     ]
-    values = np.concatenate([axis for pair in logs for axis in pair])
-    pad = max(0.1, 0.05 * float(values.max() - values.min()))
-    scale = _Scale(float(values.min()) - pad, float(values.max()) + pad)
-    dotted = _longest([real for real, _ in logs])
+    scale = _scale(np.concatenate([values for pair in placed for values in pair]), logarithmic)
+    dotted = _longest([real for real, _ in placed])
     clouds, dots = [], []
-    for one, places, (real, simulated), is_dot in zip(series, usable, logs, dotted, strict=True):
+    for one, places, (real, simulated), is_dot in zip(series, usable, placed, dotted, strict=True):
         x, y = scale.x(real), scale.y(simulated)
         clouds.append(Cloud(one.colour, _path(x[~is_dot], y[~is_dot])))
         for at in np.flatnonzero(is_dot).tolist():
@@ -136,14 +156,13 @@ def _chart(scale: _Scale, clouds: list[Cloud], dots: list[Dot]) -> ScatterChart:
     def y(value: float) -> float:
         return float(scale.y(np.array(value)))
 
-    decades = _tick_places(low, high)
-    under, over = math.log10(0.9), math.log10(1.1)
-    band = [(low, low + under), (high, high + under), (high, high + over), (low, low + over)]
+    ticks = scale.ticks
+    band = [(at, scale.times(at, factor)) for at, factor in ((low, 0.9), (high, 0.9), (high, 1.1), (low, 1.1))]
     return ScatterChart(
         clouds=clouds,
         dots=dots,
-        x_ticks=[Tick(x(decade), duration(10.0**decade)) for decade in decades],
-        y_ticks=[Tick(y(decade), duration(10.0**decade)) for decade in decades],
+        x_ticks=[Tick(x(place), duration(value)) for place, value in ticks],
+        y_ticks=[Tick(y(place), duration(value)) for place, value in ticks],
         ideal=(x(low), y(low), x(high), y(high)),
         band=" ".join(f"{x(a)},{min(max(y(b), TOP), HEIGHT - BOTTOM)}" for a, b in band),
     )

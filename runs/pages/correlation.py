@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pyarrow as pa
@@ -27,19 +28,47 @@ FURTHEST_OFF = 20
 def correlation(request: HttpRequest, run_id: str) -> HttpResponse:
     run = run_of(run_id)
     configs = [sim.gpu_config for sim in run.sims.all()]
-    columns = kernel_columns(run, REAL)
+    overview = json.loads(bodies.whole(run, "overview", overview_json_of))
+    by_name = request.GET.get("view") == "names"
+    linear = request.GET.get("scale") == "linear"
+    columns = _names(overview["groups"], configs) if by_name else kernel_columns(run, REAL)
     elsewhere = configs_elsewhere(run)
     compared = [place for place, config in enumerate(configs) if config not in elsewhere]
-    chart = scatter_chart([_series(run, columns, place, config) for place, config in enumerate(configs)])
+    series = [_series(run, columns, place, config) for place, config in enumerate(configs)]
     context = {
-        "chart": chart,
-        "summary": json.loads(bodies.whole(run, "overview", overview_json_of))["summary"],
+        "chart": scatter_chart(series, logarithmic=not linear),
+        "summary": overview["summary"],
         "excluded": columns["real_ns"].null_count,
-        "worst": _furthest_off(columns, configs, compared),
+        "worst": _furthest_off(run, columns, configs, compared),
         "configs": [(config, colour_of(config)) for config in configs],
         "elsewhere": elsewhere,
+        "by_name": by_name,
+        "linear": linear,
     }
     return render_tab(request, run, "correlation", context)
+
+
+def _names(groups: list[dict[str, Any]], configs: list[str]) -> pa.Table:
+    """Kernels of one name as if they were one: the columns of ``kernel_columns`` that this page reads."""
+    real = [group["real"]["total_ns"] for group in groups]
+    columns = {
+        "index": pa.nulls(len(groups), pa.int64()),
+        "name": pa.array([group["name"] for group in groups], pa.string()),
+        "real_ns": pa.array(real, pa.float64()),
+    }
+    for place, config in enumerate(configs):
+        errors = [group["configs"].get(config, {}).get("error") for group in groups]
+        # Of the kernels that have both times, whichever others there are.
+        times = [None if ns is None or off is None else ns * (1 + off) for ns, off in zip(real, errors, strict=True)]
+        columns[f"ns{place}"], columns[f"error{place}"] = (pa.array(values, pa.float64()) for values in (times, errors))
+    return pa.table(columns)
+
+
+def _row_href(run: Run, index: int | None, name: str) -> str:
+    """Where the kernels tab has a kernel, or those of a name."""
+    if index is None:
+        return f"/runs/{run.id}/kernels?" + urlencode({"view": "names", "q": name})
+    return f"/runs/{run.id}/kernels?index={index}#k{index}"
 
 
 def _floats(columns: pa.Table, name: str) -> NDArray[np.float64]:
@@ -53,15 +82,15 @@ def _series(run: Run, columns: pa.Table, place: int, config: str) -> Series:
     def describe(at: int) -> tuple[str, str]:
         index, name = columns["index"][at].as_py(), columns["name"][at].as_py()
         title = (
-            f"#{index} {demangled(name)[:120]}: {duration(simulated_ns[at])} simulated on {config}, "
+            f"{f'#{index} ' if index else ''}{demangled(name)[:120]}: {duration(simulated_ns[at])} simulated on {config}, "
             f"{duration(real_ns[at])} real ({signed_percent(simulated_ns[at] / real_ns[at] - 1)})"
         )
-        return title, f"/runs/{run.id}/kernels?index={index}#k{index}"
+        return title, _row_href(run, index, name)
 
     return Series(colour_of(config), real_ns, simulated_ns, describe)
 
 
-def _furthest_off(columns: pa.Table, configs: list[str], places: list[int]) -> list[dict[str, Any]]:
+def _furthest_off(run: Run, columns: pa.Table, configs: list[str], places: list[int]) -> list[dict[str, Any]]:
     """The kernels with the largest errors, of the configs at these places together."""
     if not places:
         return []
@@ -76,6 +105,7 @@ def _furthest_off(columns: pa.Table, configs: list[str], places: list[int]) -> l
         rows.append(
             {
                 "index": row["index"],
+                "href": _row_href(run, row["index"], row["name"]),
                 "name": row["name"],
                 "config": configs[place],
                 "real_ns": row["real_ns"],

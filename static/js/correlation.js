@@ -1,4 +1,4 @@
-// Simulated against real time, log-log, one point a kernel and config: zoom with the wheel, drag to pan, hover for the
+// Simulated against real time, log-log or linear, one point a kernel (or name) and config: zoom with the wheel, drag to pan, hover for the
 // kernel, click to its row. Tens of thousands of points: drawn straight to a canvas, found again by a grid of cells.
 
 import { cssColour, cssValue, duration, number, percent } from "./format.js";
@@ -7,8 +7,14 @@ import { Plot } from "./plot.js";
 const MARGIN = { left: 64, right: 16, top: 12, bottom: 44 };
 const CELL = 12;
 
-// Logarithms of round values: whole decades, with 2 and 5 between them where few decades are in view.
-function ticks(low, high) {
+// Where round times lie. Linear: some six of them. Their logarithms otherwise: whole decades, with 2 and 5 between them where few decades are in view.
+function ticks(low, high, linear) {
+  if (linear) {
+    const start = 10 ** Math.floor(Math.log10((high - low) / 3));
+    const step = start * [1, 2, 5, 10].find((factor) => (high - low) / (start * factor) <= 6);
+    const from = Math.max(0, Math.ceil(low / step));
+    return Array.from({ length: Math.max(0, Math.floor(high / step) - from + 1) }, (_, n) => (from + n) * step);
+  }
   const steps = high - low < 2 ? [1, 2, 5] : [1];
   const places = [];
   for (let decade = Math.floor(low); decade <= high; decade += 1) {
@@ -23,6 +29,7 @@ function ticks(low, high) {
 class Correlation extends Plot {
   constructor(root, points, configs) {
     super(root);
+    this.linear = "linear" in root.dataset;
     this.points = points;
     this.configs = configs;
     this.hidden = new Set();
@@ -40,6 +47,7 @@ class Correlation extends Plot {
       high = Math.max(high, point.x, point.y);
     }
     if (!Number.isFinite(low)) { low = 3; high = 6; }
+    if (this.linear) return { x0: 0, x1: high * 1.05, y0: 0, y1: high * 1.05 };
     const pad = Math.max(0.1, (high - low) * 0.05);
     return { x0: low - pad, x1: high + pad, y0: low - pad, y1: high + pad };
   }
@@ -68,17 +76,18 @@ class Correlation extends Plot {
     pen.strokeStyle = cssValue("--line");
     pen.fillStyle = cssValue("--quiet");
     pen.lineWidth = 1;
-    for (const decade of ticks(this.view.x0, this.view.x1)) {
-      const x = this.toX(decade);
+    const label = (place) => (this.linear ? duration(place) : duration(10 ** place));
+    for (const place of ticks(this.view.x0, this.view.x1, this.linear)) {
+      const x = this.toX(place);
       pen.beginPath(); pen.moveTo(x, MARGIN.top); pen.lineTo(x, this.height - MARGIN.bottom); pen.stroke();
       pen.textAlign = "center";
-      pen.fillText(duration(10 ** decade), x, this.height - MARGIN.bottom + 16);
+      pen.fillText(label(place), x, this.height - MARGIN.bottom + 16);
     }
-    for (const decade of ticks(this.view.y0, this.view.y1)) {
-      const y = this.toY(decade);
+    for (const place of ticks(this.view.y0, this.view.y1, this.linear)) {
+      const y = this.toY(place);
       pen.beginPath(); pen.moveTo(MARGIN.left, y); pen.lineTo(this.width - MARGIN.right, y); pen.stroke();
       pen.textAlign = "right";
-      pen.fillText(duration(10 ** decade), MARGIN.left - 6, y + 4);
+      pen.fillText(label(place), MARGIN.left - 6, y + 4);
     }
     pen.textAlign = "center";
     pen.fillText("real time", (MARGIN.left + this.width - MARGIN.right) / 2, this.height - 8);
@@ -90,14 +99,14 @@ class Correlation extends Plot {
   }
 
   drawBands(pen) {
-    const from = Math.min(this.view.x0, this.view.y0) - 1;
-    const to = Math.max(this.view.x1, this.view.y1) + 1;
-    const [low, high] = [Math.log10(0.9), Math.log10(1.1)];
+    const from = this.linear ? 0 : Math.min(this.view.x0, this.view.y0) - 1;
+    const to = Math.max(this.view.x1, this.view.y1) + (this.linear ? this.view.x1 - this.view.x0 : 1);
+    const times = (place, factor) => this.toY(this.linear ? place * factor : place + Math.log10(factor));
     pen.fillStyle = cssValue("--accent");
     pen.globalAlpha = 0.1;
     pen.beginPath();
-    pen.moveTo(this.toX(from), this.toY(from + low)); pen.lineTo(this.toX(to), this.toY(to + low));
-    pen.lineTo(this.toX(to), this.toY(to + high)); pen.lineTo(this.toX(from), this.toY(from + high));
+    pen.moveTo(this.toX(from), times(from, 0.9)); pen.lineTo(this.toX(to), times(to, 0.9));
+    pen.lineTo(this.toX(to), times(to, 1.1)); pen.lineTo(this.toX(from), times(from, 1.1));
     pen.fill();
     pen.globalAlpha = 1;
     pen.strokeStyle = cssValue("--quiet");
@@ -151,7 +160,7 @@ class Correlation extends Plot {
   describe(place) {
     const point = this.points[place];
     return [
-      `#${point.index} ${point.name.slice(0, 160)}`,
+      `${point.index ? `#${point.index} ` : ""}${point.name.slice(0, 160)}`,
       `${this.configs[point.config].id}: ${duration(point.simulated)} simulated, ${duration(point.real)} real (${percent(point.simulated / point.real - 1)})`,
     ];
   }
@@ -165,7 +174,9 @@ class Correlation extends Plot {
 
   open(place) {
     const point = this.points[place];
-    if (point) window.location.assign(`${this.root.dataset.rows}?index=${point.index}#k${point.index}`);
+    if (!point) return;
+    const row = point.index ? `index=${point.index}#k${point.index}` : `view=names&q=${encodeURIComponent(point.name)}`;
+    window.location.assign(`${this.root.dataset.rows}?${row}`);
   }
 
   zoom(factor, px = this.width / 2, py = this.height / 2) {
@@ -218,15 +229,23 @@ class Correlation extends Plot {
   }
 }
 
-function pointsOf(comparison, configs) {
-  const place = new Map(configs.map((config, number) => [config.id, number]));
-  const points = [];
-  for (const kernel of comparison.kernels) {
-    if (!(kernel.real_ns > 0)) continue;
-    for (const [config, cell] of Object.entries(kernel.configs)) {
-      if (!(cell.simulated_ns > 0) || !place.has(config)) continue;
-      points.push({ x: Math.log10(kernel.real_ns), y: Math.log10(cell.simulated_ns), real: kernel.real_ns, simulated: cell.simulated_ns, index: kernel.index, name: kernel.name, config: place.get(config) });
+// Kernels as the comparison has them; those of one name as if they were one, by the error over those that have both times.
+function* cells(comparison, byName) {
+  for (const row of byName ? comparison.groups : comparison.kernels) {
+    const real = byName ? row.real.total_ns : row.real_ns;
+    for (const [config, cell] of Object.entries(row.configs)) {
+      const simulated = byName ? (cell.error === null ? null : real * (1 + cell.error)) : cell.simulated_ns;
+      if (real > 0 && simulated > 0) yield { real, simulated, config, index: row.index, name: row.name };
     }
+  }
+}
+
+function pointsOf(comparison, configs, byName, linear) {
+  const place = new Map(configs.map((config, number) => [config.id, number]));
+  const axis = linear ? (value) => value : Math.log10;
+  const points = [];
+  for (const cell of cells(comparison, byName)) {
+    if (place.has(cell.config)) points.push({ ...cell, x: axis(cell.real), y: axis(cell.simulated), config: place.get(cell.config) });
   }
   return points;
 }
@@ -250,7 +269,7 @@ if (root) {
   try {
     const answer = await fetch(root.dataset.correlation);
     if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-    const points = pointsOf(await answer.json(), configs);
+    const points = pointsOf(await answer.json(), configs, "byName" in root.dataset, "linear" in root.dataset);
     root.hidden = false;
     document.querySelector("[data-correlation-still]")?.setAttribute("hidden", "");
     const plot = new Correlation(root, points, configs);

@@ -133,6 +133,7 @@ def paths_of(site: Site) -> list[str]:
         "/runs?sort=-mape,name&q=run&columns=id,name,status,mape",
         *(f"/runs/{run}{tab}" for tab in tabs),
         f"/runs/{run}/kernels?view=names",
+        f"/runs/{run}/correlation?view=names&scale=linear",
         f"/sims/{sim}",
         f"/sims/{sim}/kernels/1",
         "/traces",

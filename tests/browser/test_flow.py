@@ -81,6 +81,16 @@ def test_a_point_of_the_correlation_leads_to_its_row(page: Page, site: Site) -> 
     page.wait_for_url(re.compile(r"/kernels\?index=\d+#k\d+$"))
 
 
+def test_a_name_of_the_linear_correlation_leads_to_its_row(page: Page, site: Site) -> None:
+    page.goto(f"/runs/{site.run['id']}/correlation?view=names&scale=linear")
+    expect(page.locator("[data-correlation]")).to_have_attribute("data-drawn", "12")
+    page.locator("[data-correlation] canvas").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/kernels\?view=names&q=.+$"))
+    expect(page.locator("table[data-rows] tbody tr")).to_have_count(1)
+
+
 def test_rows_are_walked_and_opened_with_keys(page: Page, site: Site) -> None:
     page.goto("/runs")
     page.keyboard.press("j")

@@ -27,8 +27,9 @@ def series(real_ns: list[float], simulated_ns: list[float]) -> Series:
     return Series(0, np.array(real_ns), np.array(simulated_ns), lambda at: (f"kernel {at}", f"/{at}"))
 
 
-def test_a_point_that_is_right_lies_on_the_diagonal() -> None:
-    chart = scatter_chart([series([1e3, 1e6], [1e3, 1e6])])
+@pytest.mark.parametrize("logarithmic", [True, False])
+def test_a_point_that_is_right_lies_on_the_diagonal(logarithmic: bool) -> None:
+    chart = scatter_chart([series([1e3, 1e6], [1e3, 1e6])], logarithmic)
     assert chart is not None
     x0, y0, x1, y1 = chart.ideal
     for dot in chart.dots:
@@ -48,6 +49,15 @@ def test_a_chart_of_several_series_has_the_longest_of_all_as_dots() -> None:
     chart = scatter_chart([series(short, short), series(long, long)])
     assert chart is not None
     assert all(dot.x > chart.width / 2 for dot in chart.dots)
+
+
+@pytest.mark.parametrize("logarithmic", [True, False])
+@pytest.mark.parametrize("highest", [1.0, 9.9e3, 1e4, 3e9])
+def test_axes_have_a_few_round_times(highest: float, logarithmic: bool) -> None:
+    chart = scatter_chart([series([highest, highest / 7], [highest, highest])], logarithmic)
+    assert chart is not None
+    assert 2 <= len(chart.x_ticks) <= 7
+    assert all(chart.left <= tick.place <= chart.width for tick in chart.x_ticks)
 
 
 def test_points_without_a_time_are_no_points() -> None:

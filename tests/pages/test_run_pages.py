@@ -54,6 +54,12 @@ def test_what_another_gpu_differs_by_is_not_among_the_furthest_off(browser: Clie
     assert "SM80_A100" not in worst
 
 
+def test_kernels_of_one_name_are_one_point_of_the_correlation(browser: Client, finished: Run) -> None:
+    page = browser.get(f"/runs/{finished.id}/correlation", {"view": "names", "scale": "linear"}).content.decode()
+    assert page.count("<circle") == 2 * len(CONFIGS)
+    assert "view=names&amp;q=kernel_1" in page
+
+
 def test_an_unknown_run_is_a_404(browser: Client) -> None:
     assert browser.get("/runs/run-000000000000").status_code == 404
 
