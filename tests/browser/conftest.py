@@ -27,11 +27,12 @@ ARGUMENTS = [
 
 @dataclass
 class Site:
-    """The installation that the browser sees, with a finished run in it."""
+    """The installation that the browser sees, with two finished runs in it: a baseline and another one."""
 
     cascade: Cascade
     web: Web
     run: dict[str, Any]
+    other: dict[str, Any]
 
     @property
     def url(self) -> str:
@@ -46,8 +47,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         web = cascade.start_web()
         cascade.start_worker()
         flow.upload_trace(web.http, "sample")
-        run = flow.launch(web.http, "sample", name="finished one")
-        yield Site(cascade, web, flow.wait_for_end(web.http, run["id"]))
+        yield two_runs(cascade, web)
+
+
+def two_runs(cascade: Cascade, web: Web, **request: Any) -> Site:
+    """Two finished runs of the sample, the first of which is the baseline of the second, which has a long label."""
+    run = flow.launch(web.http, "sample", name="finished one", **request)
+    options = {"set": {"launch_latency_cycles": 3000}, "name": "another one with launches that take less"}
+    other = flow.launch(web.http, "sample", **options, **request)
+    ended = [flow.wait_for_end(web.http, one["id"], timeout_s=1800) for one in (run, other)]
+    web.http.patch(f"/api/runs/{run['id']}", json={"is_baseline": True}).raise_for_status()
+    return Site(cascade, web, *ended)
 
 
 @pytest.fixture(scope="package")
@@ -143,6 +153,7 @@ def paths_of(site: Site) -> list[str]:
         "/runs/new?trace=sample",
         "/compare",
         f"/compare?run={run}",
+        f"/compare?run={run}&run={site.other['id']}",
         f"/compare?run={run}&config=all&view=names",
         "/gpu-configs",
         "/gpu-configs/SM80_A100?against=SM86_RTX3070",

@@ -11,7 +11,7 @@ from typing import Literal
 
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
-from tests.browser.conftest import ARGUMENTS, CHROMIUM, Site, paths_of, sign_in
+from tests.browser.conftest import ARGUMENTS, CHROMIUM, Site, paths_of, sign_in, two_runs
 from tests.servers import flow
 from tests.servers.cascade import Cascade
 from traces.sample import SAMPLE_LOG
@@ -25,14 +25,13 @@ LOOKS: dict[str, tuple[Literal["light", "dark"], int]] = {
 
 def picture_name(path: str, site: Site) -> str:
     """A file name for a page: ids, which change, by what they are."""
-    text = path.replace(site.run["id"], "run")
+    text = path.replace(site.run["id"], "run").replace(site.other["id"], "other")
     for sim in site.run["sims"]:
         text = text.replace(sim["id"], "sim")
-    text = re.sub(r"run-[0-9a-f]{12}", "other", text)
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "home"
 
 
-def take(browser: Browser, site: Site, paths: list[str], folder: Path) -> int:
+def take(browser: Browser, site: Site, folder: Path) -> int:
     """Every page in every look; how many pictures."""
     taken = 0
     for look, (scheme, width) in LOOKS.items():
@@ -41,7 +40,7 @@ def take(browser: Browser, site: Site, paths: list[str], folder: Path) -> int:
         page = context.new_page()
         page.set_default_timeout(120_000)
         sign_in(page)
-        for path in paths:
+        for path in paths_of(site):
             page.goto(path)
             page.wait_for_timeout(400)
             page.screenshot(path=folder / f"{picture_name(path, site)}.{look}.png", full_page=True)
@@ -62,15 +61,9 @@ def main() -> None:
         cascade.start_worker()
         flow.upload_trace(web.http, "sample")
         configs = ["SM86_RTX3070", "SM80_A100", "SM90_H100"]
-        run = flow.launch(web.http, "sample", configs, simulator=given.simulator, name="BabelStream")
-        site = Site(cascade, web, flow.wait_for_end(web.http, run["id"], timeout_s=1800))
-        web.http.patch(f"/api/runs/{run['id']}", json={"is_baseline": True}).raise_for_status()
-        options = {"set": {"launch_latency_cycles": 3000}, "simulator": given.simulator, "name": "Faster launches"}
-        second = flow.launch(web.http, "sample", configs, **options)
-        flow.wait_for_end(web.http, second["id"], timeout_s=1800)
-        paths = [*paths_of(site), f"/compare?run={run['id']}&run={second['id']}", "/runs?sort=-mape,name"]
+        site = two_runs(cascade, web, configs=configs, simulator=given.simulator)
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        print(f"{take(browser, site, paths, given.folder)} pictures in {given.folder}")
+        print(f"{take(browser, site, given.folder)} pictures in {given.folder}")
         browser.close()
 
 
