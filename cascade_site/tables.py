@@ -42,6 +42,8 @@ class Column:
     shown: bool = True
     """Whether it is there before anyone has chosen columns."""
     sorts: bool = True
+    export_as: str | None = ""
+    """Its name in exports, where that is not ``key``; None for what is only there to be looked at."""
     show: Callable[[Row], SafeString | str] | None = None
     """What its cell is, where no ``kind`` will do."""
 
@@ -293,10 +295,13 @@ class Table:
         writer = _WRITERS.get(self._parameter("format"))
         if writer is None:
             return None
-        keys = list(dict.fromkeys([*self.export_also, *(column.key for column in self.columns)]))
-        rows = ({key: row.get(key) for key in keys} for row in self.sorted.each())
+        key_of = {key: key for key in self.export_also}
+        key_of |= {
+            column.export_as or column.key: column.key for column in self.columns if column.export_as is not None
+        }
+        rows = ({name: row.get(key) for name, key in key_of.items()} for row in self.sorted.each())
         content_type, write = writer
-        return _download(write(keys, rows), content_type, f"{self.title}.{self._parameter('format')}")
+        return _download(write(list(key_of), rows), content_type, f"{self.title}.{self._parameter('format')}")
 
 
 _WRITERS: dict[str, tuple[str, Callable[[Sequence[str], Iterator[Row]], bytes]]] = {

@@ -31,7 +31,7 @@ LIST_COLUMNS = [
     Column("runs_total", "Runs", "number", show=lambda row: _runs_cell(row)),
     Column("best_error", "Best error", "percent", help="The smallest that any of its runs came to, either way"),
     Column("created_at", "Added", "when"),
-    Column("new_run", "", sorts=False, show=lambda row: _new_run_cell(row)),
+    Column("new_run", "Simulate", sorts=False, export_as=None, show=lambda row: _new_run_cell(row)),
 ]
 
 KERNEL_COLUMNS = [

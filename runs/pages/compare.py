@@ -237,8 +237,17 @@ def _kernel_table(request: HttpRequest, compared: Comparison) -> Table:
         Column("base", "Baseline", "duration", help=compared.baseline.label),
     ]
     for place, side in enumerate(compared.others):
-        columns.append(Column(f"ns{place}", side.label, "duration", config=side.sim.gpu_config))
-        columns.append(Column(f"delta{place}", "Difference", "delta", help=f"{side.label} against the baseline"))
+        label, config = side.label, side.sim.gpu_config
+        columns += [
+            Column(f"ns{place}", label, "duration", config=config, export_as=f"{label} simulated_ns"),
+            Column(
+                f"delta{place}",
+                "Difference",
+                "delta",
+                help=f"{label} against the baseline",
+                export_as=f"{label} difference",
+            ),
+        ]
     columns.append(Column("worst", "Largest", "percent", help="The largest difference of all sides"))
     make = matrix_by_name if by_name else matrix
     rows = make(compared.names, compared.baseline.times, [side.times for side in compared.others], _threshold(request))

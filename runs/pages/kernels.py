@@ -38,17 +38,35 @@ def _kernel_table(request: HttpRequest, run: Run, configs: list[str], baseline: 
         Column("real_share", "Time", "percent", help="Share of the real time"),
     ]
     for place, config in enumerate(configs):
-        columns.append(Column(f"ns{place}", config, "duration", config=config, help="Simulated time"))
+        as_ = f"{config} {{}}".format
+        columns.append(
+            Column(
+                f"ns{place}", config, "duration", config=config, help="Simulated time", export_as=as_("simulated_ns")
+            )
+        )
         columns.append(_against_real(f"error{place}", config, config in elsewhere, run))
         if baseline not in (REAL, config):
             columns.append(
-                Column(f"speedup{place}", f"vs {baseline}", "ratio", help=f"Time on {baseline} over time on {config}")
+                Column(
+                    f"speedup{place}",
+                    f"vs {baseline}",
+                    "ratio",
+                    help=f"Time on {baseline} over time on {config}",
+                    export_as=as_(f"speedup over {baseline}"),
+                )
             )
-        columns.append(Column(f"cycles{place}", "Cycles", "number", help=config, shown=alone))
-        columns.append(
-            Column(f"share{place}", "Of total error", "percent", help=config, shown=alone and config not in elsewhere)
-        )
-        columns.append(Column(f"limiter{place}", "Limited by", "words", help=config, shown=alone))
+        columns += [
+            Column(f"cycles{place}", "Cycles", "number", help=config, shown=alone, export_as=as_("cycles")),
+            Column(
+                f"share{place}",
+                "Of total error",
+                "percent",
+                help=config,
+                shown=alone and config not in elsewhere,
+                export_as=as_("share_of_error"),
+            ),
+            Column(f"limiter{place}", "Limited by", "words", help=config, shown=alone, export_as=as_("limiter")),
+        ]
     first_sim = next((sim.id for sim in run.sims.all()), None)
 
     def dress(row: dict[str, Any]) -> dict[str, Any]:
@@ -69,8 +87,9 @@ def _kernel_table(request: HttpRequest, run: Run, configs: list[str], baseline: 
 
 def _against_real(key: str, config: str, elsewhere: bool, run: Run) -> Column:
     if elsewhere:
-        return Column(key, "vs real", "delta", help=f"{config} against the real times, which are of {run.trace.gpu}")
-    return Column(key, "Error", "error", help=f"{config} against real")
+        of = f"{config} against the real times, which are of {run.trace.gpu}"
+        return Column(key, "vs real", "delta", help=of, export_as=f"{config} vs real")
+    return Column(key, "Error", "error", help=f"{config} against real", export_as=f"{config} error")
 
 
 def _name_table(request: HttpRequest, run: Run, configs: list[str]) -> Table:
@@ -86,9 +105,25 @@ def _name_table(request: HttpRequest, run: Run, configs: list[str]) -> Table:
         Column("stddev_ns", "StdDev", "duration"),
     ]
     for place, config in enumerate(configs):
-        columns.append(Column(f"ns{place}", config, "duration", config=config, help="Simulated, in total"))
+        total = Column(
+            f"ns{place}",
+            config,
+            "duration",
+            config=config,
+            help="Simulated, in total",
+            export_as=f"{config} simulated_ns",
+        )
+        columns.append(total)
         columns.append(_against_real(f"error{place}", config, config in elsewhere, run))
-        columns.append(Column(f"mape{place}", "MAPE", "percent", help=f"{config}, over its launches", shown=False))
+        mape = Column(
+            f"mape{place}",
+            "MAPE",
+            "percent",
+            help=f"{config}, over its launches",
+            shown=False,
+            export_as=f"{config} mape",
+        )
+        columns.append(mape)
     columns.append(Column("name", "Name", "name"))
     groups = json.loads(bodies.whole(run, "overview", overview_json_of))["groups"]
     return Table(request, columns, [_name_row(group, configs) for group in groups], title=f"{run.id}-names")

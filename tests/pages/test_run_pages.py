@@ -66,7 +66,8 @@ def test_an_unknown_run_is_a_404(browser: Client) -> None:
 
 def test_kernels_are_exported_as_filtered(browser: Client, finished: Run) -> None:
     answer = browser.get(f"/runs/{finished.id}/kernels", {"q": "kernel_1", "format": "json"})
-    assert [row["index"] for row in json.loads(answer.content)] == [1, 3]
+    rows = json.loads(answer.content)
+    assert [(row["index"], row["SM86_RTX3070 simulated_ns"]) for row in rows] == [(1, 1100), (3, pytest.approx(3300))]
 
 
 def test_a_kernel_that_is_linked_to_is_on_the_page(browser: Client) -> None:

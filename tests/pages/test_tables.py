@@ -120,6 +120,13 @@ def test_an_export_has_what_is_shown_as_filtered_and_sorted(table: MakeTable) ->
     assert json.loads(answer.content) == [{"size": 2}, {"size": 1}]
 
 
+def test_an_export_names_its_columns_and_has_no_buttons(rf: RequestFactory) -> None:
+    columns = [Column("size", "Size", "number", export_as="size_bytes"), Column("go", "Go", export_as=None)]
+    answer = Table(rf.get("/?format=csv"), columns, ROWS[:1], export_also=("name",)).export()
+    assert answer is not None
+    assert answer.content.decode().splitlines() == ["name,size_bytes", "kernel_0,0"]
+
+
 def test_an_export_runs_nothing_in_a_spreadsheet(table: MakeTable) -> None:
     answer = table("format=csv", [{"name": "=HYPERLINK()", "time": -5, "size": 1}]).export()
     assert answer is not None
