@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from cascade_site.cells import cell
 from cascade_site.exports import csv_bytes, json_bytes, parquet_bytes
+from cascade_site.fields import storable_text
 from cascade_site.tablerows import ListedRows, Row, Rows, Search
 from traces.times.names import demangled
 
@@ -122,7 +123,8 @@ class Table:
         self._wanted_page = self._parameter("page")
 
     def _parameter(self, name: str) -> str:
-        return self.request.GET.get(self.prefix + name, "").strip()
+        # What the database cannot store it cannot be asked for either.
+        return storable_text(self.request.GET.get(self.prefix + name, "")).strip()
 
     def href(self, **changes: Any) -> str:
         """The page's address with some of this table's parameters changed; None removes one."""

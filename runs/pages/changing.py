@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
+from cascade_site.fields import storable_text
 from cascade_site.pages import page
 from runs.models import NotFinishedError
 from runs.pages.frame import run_of
@@ -14,7 +15,7 @@ LONGEST_NAME = 200
 @page("POST")
 def rename(request: HttpRequest, run_id: str) -> HttpResponse:
     run = run_of(run_id)
-    run.rename(request.POST.get("name", "").strip()[:LONGEST_NAME])
+    run.rename(storable_text(request.POST.get("name", "")).strip()[:LONGEST_NAME])
     return redirect(f"/runs/{run.id}")
 
 

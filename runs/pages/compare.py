@@ -12,6 +12,7 @@ from django.shortcuts import render
 from cascade_site.charts.bars import BarInput, bar_chart
 from cascade_site.charts.scatter import Series, scatter_chart
 from cascade_site.colours import PALETTE_SIZE, colour_of
+from cascade_site.fields import storable_text
 from cascade_site.formats import MISSING, duration, signed_percent
 from cascade_site.pages import page
 from cascade_site.tablerows import ColumnRows
@@ -103,8 +104,8 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 def _sims(request: HttpRequest) -> list[Sim]:
     """The sims of ``?run=``, run by run, then those of ``?sim=``, in the address's order."""
-    run_ids = list(dict.fromkeys(request.GET.getlist("run")))[:MOST_RUNS]
-    sim_ids = list(dict.fromkeys(request.GET.getlist("sim")))[:MOST_SIMS]
+    run_ids = list(dict.fromkeys(map(storable_text, request.GET.getlist("run"))))[:MOST_RUNS]
+    sim_ids = list(dict.fromkeys(map(storable_text, request.GET.getlist("sim"))))[:MOST_SIMS]
     known = Sim.objects.select_related("run__trace")
     of_runs = list(known.filter(run__in=run_ids))
     of_runs.sort(key=lambda sim: (run_ids.index(sim.run_id), sim.position))

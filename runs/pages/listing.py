@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from cascade_site.fields import storable_text
 from cascade_site.pages import page
 from cascade_site.tablerows import Row
 from cascade_site.tables import Column, Table
@@ -55,7 +56,7 @@ def _columns(against_baseline: bool) -> list[Column]:
 def run_list(request: HttpRequest) -> HttpResponse:
     status = request.GET.get("status", "")
     status = status if status in RunStatus.values else ""
-    given = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
+    given = {name: storable_text(request.GET[name]) for name in FILTERS if request.GET.get(name)}
     runs = Run.objects.filter(**{{"trace": "trace_id"}.get(name, name): value for name, value in given.items()})
     table = Table(
         request,
@@ -101,7 +102,7 @@ def _deltas(run: Run, baseline: Run | None) -> Row:
 @page("POST")
 def selected(request: HttpRequest) -> HttpResponse:
     """What the list's buttons do with the selected runs: compare them, or cancel each as the API would."""
-    chosen = request.POST.getlist("run")
+    chosen = [storable_text(run_id) for run_id in request.POST.getlist("run")]
     if request.POST.get("do") != "cancel":
         return redirect("/compare?" + urlencode([("run", run_id) for run_id in chosen]))
     going = list(Run.objects.filter(pk__in=chosen[:MOST_CANCELLED]).exclude(status__in=ENDED))

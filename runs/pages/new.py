@@ -9,6 +9,7 @@ from django.db.models import Avg, F
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 
+from cascade_site.fields import storable_text
 from cascade_site.pages import page
 from runs.answer import is_captured_gpu
 from runs.body import LaunchForm, launch_body
@@ -57,7 +58,7 @@ def _ready_traces() -> Any:
 
 def _start(request: HttpRequest) -> QueryDict:
     """The form's first state: what the address says, or the request of the run that is cloned."""
-    source = Run.objects.filter(pk=request.GET.get("clone", "")).first()
+    source = Run.objects.filter(pk=storable_text(request.GET.get("clone", ""))).first()
     if source is None:
         return request.GET
     return LaunchForm.from_body(source.request).as_query()

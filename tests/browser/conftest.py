@@ -52,8 +52,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def two_runs(cascade: Cascade, web: Web, **request: Any) -> Site:
     """Two finished runs of the sample, the first of which is the baseline of the second, which has a long label."""
-    run = flow.launch(web.http, "sample", name="finished one", **request)
-    options = {"set": {"launch_latency_cycles": 3000}, "name": "another one with launches that take less"}
+    run = flow.launch(web.http, "sample", name="BabelStream", **request)
+    options = {"set": {"launch_latency_cycles": 3000}, "name": "BabelStream with launches that take less"}
     other = flow.launch(web.http, "sample", **options, **request)
     ended = [flow.wait_for_end(web.http, one["id"], timeout_s=1800) for one in (run, other)]
     web.http.patch(f"/api/runs/{run['id']}", json={"is_baseline": True}).raise_for_status()

@@ -86,6 +86,10 @@ def test_it_filters_by_text_without_case(table: MakeTable) -> None:
     assert len(table("q=KERNEL_24").filtered) == 11
 
 
+def test_characters_that_no_database_takes_are_not_looked_for(table: MakeTable) -> None:
+    assert table("q=ker%00nel_24").query == "ker\N{REPLACEMENT CHARACTER}nel_24"
+
+
 def test_it_filters_by_pattern(table: MakeTable) -> None:
     assert len(table("q=/_[12]$/").filtered) == 2
 
