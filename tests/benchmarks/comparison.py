@@ -9,8 +9,9 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
+from cascade_site.serializing import dumped
 from runs.comparison import compare
-from runs.comparison_export import to_csv, to_json, to_parquet
+from runs.comparison_export import to_csv, to_parquet
 from runs.perfetto import chrome_trace, real_process, simulated_process
 from runs.rows import RealKernel, SimulatedKernel, SimulatedRun
 
@@ -28,7 +29,7 @@ def main() -> None:
     ]
     runs = [_simulated(f"CONFIG_{number}", real, chance) for number in range(CONFIGS)]
     body = _timed(f"compare {KERNELS} kernels x {CONFIGS} configs", lambda: compare("run-1", "trace", real, runs))
-    _timed("as JSON", lambda: to_json(body))
+    _timed("as JSON", lambda: dumped(body))
     _timed("as CSV", lambda: b"".join(to_csv(body)))
     _timed("as Parquet", lambda: to_parquet(body))
     _chrome_trace(chance)
