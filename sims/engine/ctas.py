@@ -124,6 +124,23 @@ def show_launched(sm: Record, launch: Record, now: int) -> None:
 
 
 @compiled
+def cycles_to_next_stop(sm: Record, launch: Record) -> int:
+    """Cycles in which the SM will surely not have room for another CTA: a CTA ends no sooner than its longest warp issues."""
+    if sm.resident < launch.ctas_per_sm:
+        return 1
+    soonest = np.int64(INFINITE)
+    for slot in range(launch.ctas_per_sm):
+        if sm.cta_used & bit(slot):
+            longest = np.int64(1)
+            for i in range(launch.warps_per_cta):
+                warp = slot * launch.warps_per_cta + i
+                if sm.warp_state[warp] != EMPTY:
+                    longest = max(longest, sm.warp_end[warp] - sm.warp_next[warp])
+            soonest = min(soonest, longest)
+    return soonest
+
+
+@compiled
 def next_stop(gpu: Record, stopped: Table, first_sm: int) -> int:
     """The stopped SM with the earliest cycle, in round-robin order from ``first_sm``; -1 if none has stopped."""
     best = -1

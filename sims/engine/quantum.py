@@ -21,6 +21,8 @@ from sims.engine.trace import Trace
 RUNNING, NEEDS_CTAS, ENDED, DEADLOCKED, BAD_WARP = range(5)
 PHASE_RUN, PHASE_HAND_OUT = range(2)
 MAX_QUANTUM = 256
+RESUMED = -2
+"""In ``stopped``: the SM stopped, has what it waited for, and has not run on yet."""
 SHARED_ITEMS = 2
 """SMs or channels per thread that make it worth to call the helpers."""
 
@@ -140,26 +142,76 @@ def help_out(
             return
         if helpers.task == team.RUN_CHANNELS:
             take_channels(gpu, memory, helpers)
+        elif helpers.task == team.RUN_RESUMED_SMS:
+            take_resumed_sms(gpu, trace, memory, sms, launch, stopped, helpers)
         else:
             take_sms(gpu, trace, memory, sms, launch, stopped, helpers.task == team.RUN_TIGHT_SMS, helpers)
         team.finish(helpers)
 
 
 @compiled
-def hand_out(gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table) -> int:
+def hand_out(
+    gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, helpers: Record
+) -> int:
     """Give waiting CTAs to the SMs that stopped for one before the horizon, in order of time, and let those run on."""
     while True:
+        resumed = resume_in_order(gpu, trace, sms, launch, stopped)
+        if resumed == 0:
+            index = ctas.next_stop(gpu, stopped, launch.last_sm + 1)
+            return RUNNING if index < 0 or stopped[index] >= launch.horizon else NEEDS_CTAS
+        if resumed >= SHARED_ITEMS * helpers.threads > SHARED_ITEMS:
+            team.open_task(helpers, team.RUN_RESUMED_SMS, gpu.sms)
+            take_resumed_sms(gpu, trace, memory, sms, launch, stopped, helpers)
+            team.wait_for_helpers(helpers)
+        else:
+            for index in range(gpu.sms):
+                if stopped[index] == RESUMED:
+                    run_resumed_sm(gpu, trace, memory, sms, launch, stopped, index)
+
+
+@compiled
+def resume_in_order(gpu: Record, trace: Trace, sms: Table, launch: Record, stopped: Table) -> int:
+    """Mark the SMs that may run on, each with its new CTA; returns how many.
+
+    As many as cannot change each other's turn: one that runs on cannot stop again before ``in_order_until``, so up to there
+    it is known who comes next.
+    """
+    resumed = 0
+    in_order_until = np.int64(INFINITE)
+    while True:
         index = ctas.next_stop(gpu, stopped, launch.last_sm + 1)
-        if index < 0 or stopped[index] >= launch.horizon:
-            return RUNNING
+        if index < 0 or stopped[index] >= min(launch.horizon, in_order_until):
+            return resumed
         if launch.next_cta < launch.ctas:
             if launch.next_cta >= launch.loaded:
-                return NEEDS_CTAS
+                return resumed
             ctas.start_cta(trace, sms[index], launch, launch.next_cta, stopped[index])
             launch.next_cta += 1
             launch.last_sm = index
-        stopped[index] = -1
-        run_sm(gpu, trace, memory, sms, launch, stopped, index)
+            in_order_until = min(in_order_until, stopped[index] + ctas.cycles_to_next_stop(sms[index], launch))
+        stopped[index] = RESUMED
+        resumed += 1
+
+
+@compiled
+def run_resumed_sm(
+    gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, index: int
+) -> None:
+    """An SM that stopped runs on from there."""
+    stopped[index] = -1
+    run_sm(gpu, trace, memory, sms, launch, stopped, index)
+
+
+@compiled
+def take_resumed_sms(
+    gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, helpers: Record
+) -> None:
+    """One thread's part of those that :func:`resume_in_order` has marked."""
+    index = team.take(helpers)
+    while index >= 0:
+        if stopped[index] == RESUMED:
+            run_resumed_sm(gpu, trace, memory, sms, launch, stopped, index)
+        index = team.take(helpers)
 
 
 @compiled
@@ -362,10 +414,10 @@ def _advance(
             launch.crossed = launch.cycle
             run_sms(gpu, trace, memory, sms, launch, stopped, False, helpers)
             launch.phase = PHASE_HAND_OUT
-        status = hand_out(gpu, trace, memory, sms, launch, stopped)
+        status = hand_out(gpu, trace, memory, sms, launch, stopped, helpers)
         while status == RUNNING and launch.horizon < launch.limit:
             extend_horizon(gpu, trace, memory, networks, sms, launch, stopped, helpers)
-            status = hand_out(gpu, trace, memory, sms, launch, stopped)
+            status = hand_out(gpu, trace, memory, sms, launch, stopped, helpers)
         if status != RUNNING:
             return status
         launch.phase = PHASE_RUN

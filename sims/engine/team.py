@@ -27,7 +27,7 @@ TEAM = np.dtype(
 """One record: ``task`` and its ``count`` of items, ``next`` item to take, helpers ``working`` on it; a stretch of cycles for
 those tasks that have one."""
 
-DONE, RUN_SMS, RUN_TIGHT_SMS, RUN_CHANNELS = range(4)
+DONE, RUN_SMS, RUN_TIGHT_SMS, RUN_RESUMED_SMS, RUN_CHANNELS = range(5)
 """Tasks; DONE sends the helpers home."""
 
 PATIENCE = 2000
