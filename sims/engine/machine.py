@@ -23,7 +23,7 @@ from sims.engine.pointers import Pointer, bundle, rows, struct
 from sims.engine.program import Program
 from sims.engine.results import Counts, KernelResult, collect
 from sims.engine.smstate import IN_FLIGHT, LOAD_SLOTS, MBARRIERS, MESSAGES, SM_STATE, WAITERS
-from sims.engine.team import TEAM
+from sims.engine.team import MAX_THREADS, TEAM
 from sims.gpus.spec import GpuSpec
 from sims.gpus.support import unsupported
 
@@ -54,6 +54,7 @@ class Machine:
         self.unsupported = unsupported(self.spec)
         self._gpu = parameters_of(self.spec)
         self._team = np.zeros(1, TEAM)[0]
+        self.threads = min(self.threads, MAX_THREADS)
         self._team["threads"] = self.threads
         self._pool = ThreadPoolExecutor(max(1, self.threads - 1), "engine")
         self._reset()
@@ -164,8 +165,8 @@ class Machine:
         gpu, memory, _, sms = self._hardware
         generation = int(self._team["generation"])
         started = [
-            self._pool.submit(quantum.help_out, gpu, memory, sms, trace, *state, generation)
-            for _ in range(self.threads - 1)
+            self._pool.submit(quantum.help_out, gpu, memory, sms, trace, *state, generation, thread)
+            for thread in range(1, self.threads)
         ]
         yield
         for helper in started:

@@ -77,7 +77,7 @@ def run_sms(
                 busy += has_work(sms[index], memory.ports[index], limit)
         if busy >= SHARED_ITEMS * helpers.threads:
             team.open_task(helpers, team.RUN_TIGHT_SMS if tight else team.RUN_SMS, gpu.sms)
-            take_sms(gpu, trace, memory, sms, launch, stopped, tight, helpers)
+            take_sms(gpu, trace, memory, sms, launch, stopped, tight, helpers, 0)
             team.wait_for_helpers(helpers)
             return
     for index in range(gpu.sms):
@@ -87,14 +87,22 @@ def run_sms(
 
 @compiled
 def take_sms(
-    gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, tight: bool, helpers: Record
+    gpu: Record,
+    trace: Trace,
+    memory: Memory,
+    sms: Table,
+    launch: Record,
+    stopped: Table,
+    tight: bool,
+    helpers: Record,
+    thread: int,
 ) -> None:
     """One thread's part of :func:`run_sms`."""
-    index = team.take(helpers)
+    index = team.take(helpers, thread)
     while index >= 0:
         if (memory.ports[index].tight > 0) == tight and stopped[index] < 0:
             run_sm(gpu, trace, memory, sms, launch, stopped, index)
-        index = team.take(helpers)
+        index = team.take(helpers, thread)
 
 
 @compiled
@@ -108,7 +116,7 @@ def share_channels(gpu: Record, memory: Memory, first_cycle: int, cycles: int, h
             helpers.first_cycle = first_cycle
             helpers.cycles = cycles
             team.open_task(helpers, team.RUN_CHANNELS, gpu.channels)
-            take_channels(gpu, memory, helpers)
+            take_channels(gpu, memory, helpers, 0)
             team.wait_for_helpers(helpers)
             return
     for c in range(gpu.channels):
@@ -116,12 +124,12 @@ def share_channels(gpu: Record, memory: Memory, first_cycle: int, cycles: int, h
 
 
 @compiled
-def take_channels(gpu: Record, memory: Memory, helpers: Record) -> None:
+def take_channels(gpu: Record, memory: Memory, helpers: Record, thread: int) -> None:
     """One thread's part of :func:`share_channels`."""
-    c = team.take(helpers)
+    c = team.take(helpers, thread)
     while c >= 0:
         channel.run(gpu, memory, c, helpers.first_cycle, helpers.cycles)
-        c = team.take(helpers)
+        c = team.take(helpers, thread)
 
 
 @compiled
@@ -134,6 +142,7 @@ def help_out(
     stopped: Table,
     helpers: Record,
     generation: int,
+    thread: int,
 ) -> None:
     """A helper's life beside one :func:`advance`, which began after ``generation``."""
     while True:
@@ -141,11 +150,11 @@ def help_out(
         if helpers.task == team.DONE:
             return
         if helpers.task == team.RUN_CHANNELS:
-            take_channels(gpu, memory, helpers)
+            take_channels(gpu, memory, helpers, thread)
         elif helpers.task == team.RUN_RESUMED_SMS:
-            take_resumed_sms(gpu, trace, memory, sms, launch, stopped, helpers)
+            take_resumed_sms(gpu, trace, memory, sms, launch, stopped, helpers, thread)
         else:
-            take_sms(gpu, trace, memory, sms, launch, stopped, helpers.task == team.RUN_TIGHT_SMS, helpers)
+            take_sms(gpu, trace, memory, sms, launch, stopped, helpers.task == team.RUN_TIGHT_SMS, helpers, thread)
         team.finish(helpers)
 
 
@@ -161,7 +170,7 @@ def hand_out(
             return RUNNING if index < 0 or stopped[index] >= launch.horizon else NEEDS_CTAS
         if resumed >= SHARED_ITEMS * helpers.threads > SHARED_ITEMS:
             team.open_task(helpers, team.RUN_RESUMED_SMS, gpu.sms)
-            take_resumed_sms(gpu, trace, memory, sms, launch, stopped, helpers)
+            take_resumed_sms(gpu, trace, memory, sms, launch, stopped, helpers, 0)
             team.wait_for_helpers(helpers)
         else:
             for index in range(gpu.sms):
@@ -204,14 +213,14 @@ def run_resumed_sm(
 
 @compiled
 def take_resumed_sms(
-    gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, helpers: Record
+    gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, helpers: Record, thread: int
 ) -> None:
     """One thread's part of those that :func:`resume_in_order` has marked."""
-    index = team.take(helpers)
+    index = team.take(helpers, thread)
     while index >= 0:
         if stopped[index] == RESUMED:
             run_resumed_sm(gpu, trace, memory, sms, launch, stopped, index)
-        index = team.take(helpers)
+        index = team.take(helpers, thread)
 
 
 @compiled

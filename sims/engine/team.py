@@ -4,6 +4,9 @@ SMs share nothing while they run their part of a quantum, and neither do channel
 result. A quantum lasts well below a millisecond, too short to wake a thread of the operating system for it: helpers spin on
 ``generation``. After :data:`PATIENCE` turns in vain they offer their core to others before each further turn, so that more
 threads than cores cost little.
+
+Every thread has a share of the items that is the same each time, since the state of an SM that was run here before is still
+in this core's cache; who has done its own goes on with the others'.
 """
 
 from typing import Any
@@ -15,17 +18,20 @@ from numba.extending import intrinsic
 
 from sims.engine.jit import Record, compiled
 
+MAX_THREADS = 64
+CACHE_LINE_BYTES = 64
+
 TEAM = np.dtype(
     {
-        # A cache line each for what all wait on, what all take from, and what all report to.
-        "names": ["generation", "task", "count", "threads", "first_cycle", "cycles", "next", "working"],
-        "formats": ["i8"] * 8,
+        # A cache line each for what all wait on, what all report to, and what each takes from.
+        "names": ["generation", "task", "count", "threads", "first_cycle", "cycles", "working", "taken"],
+        "formats": ["i8"] * 7 + [("V64", (MAX_THREADS,))],
         "offsets": [0, 8, 16, 24, 32, 40, 64, 128],
-        "itemsize": 192,
+        "itemsize": 128 + CACHE_LINE_BYTES * MAX_THREADS,
     }
 )
-"""One record: ``task`` and its ``count`` of items, ``next`` item to take, helpers ``working`` on it; a stretch of cycles for
-those tasks that have one."""
+"""One record: ``task`` and its ``count`` of items, helpers ``working`` on it, a stretch of cycles for those tasks that have
+one; ``taken``: items of each thread's share that are taken."""
 
 DONE, RUN_SMS, RUN_TIGHT_SMS, RUN_RESUMED_SMS, RUN_CHANNELS = range(5)
 """Tasks; DONE sends the helpers home."""
@@ -39,6 +45,35 @@ def _place(builder: Any, team: types.Type, record: Any, name: str) -> Any:
     _, offset = team.field(name)
     place = builder.gep(record, [ir.Constant(ir.IntType(64), offset)], inbounds=True)
     return builder.bitcast(place, ir.IntType(64).as_pointer())
+
+
+@intrinsic  # type: ignore[misc]
+def take_of_share(typing_context: Any, team: Any, share: Any) -> Any:
+    """How many items of a thread's share were taken before this call, which takes one."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        _, offset = team.dtype.fields["taken"]
+        line = builder.mul(arguments[1], ir.Constant(ir.IntType(64), CACHE_LINE_BYTES))
+        place = builder.gep(arguments[0], [builder.add(line, ir.Constant(ir.IntType(64), offset))], inbounds=True)
+        pointer = builder.bitcast(place, ir.IntType(64).as_pointer())
+        return builder.atomic_rmw("add", pointer, ir.Constant(ir.IntType(64), 1), "seq_cst")
+
+    return types.int64(team, types.int64), generate
+
+
+@intrinsic  # type: ignore[misc]
+def refill_share(typing_context: Any, team: Any, share: Any) -> Any:
+    """None of the share's items is taken."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        _, offset = team.dtype.fields["taken"]
+        line = builder.mul(arguments[1], ir.Constant(ir.IntType(64), CACHE_LINE_BYTES))
+        place = builder.gep(arguments[0], [builder.add(line, ir.Constant(ir.IntType(64), offset))], inbounds=True)
+        pointer = builder.bitcast(place, ir.IntType(64).as_pointer())
+        builder.store_atomic(ir.Constant(ir.IntType(64), 0), pointer, "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(team, types.int64), generate
 
 
 def _adder(name: str) -> Any:
@@ -67,7 +102,7 @@ def _reader(name: str) -> Any:
     return read
 
 
-add_generation, add_next, add_working = _adder("generation"), _adder("next"), _adder("working")
+add_generation, add_working = _adder("generation"), _adder("working")
 read_generation, read_working = _reader("generation"), _reader("working")
 
 
@@ -76,16 +111,24 @@ def open_task(team: Record, task: int, count: int) -> None:
     """The helpers may start on ``count`` items."""
     team.task = task
     team.count = count
-    team.next = 0
+    for share in range(team.threads):
+        refill_share(team, share)
     team.working = team.threads - 1
     add_generation(team, 1)
 
 
 @compiled
-def take(team: Record) -> int:
-    """An item that nobody has taken; -1 when there is none left."""
-    item = add_next(team, 1)
-    return item if item < team.count else -1
+def take(team: Record, thread: int) -> int:
+    """An item that nobody has taken, of the thread's own share as long as there are; -1 when there is none left."""
+    share = thread
+    for _ in range(team.threads):
+        first = team.count * share // team.threads
+        end = team.count * (share + 1) // team.threads
+        item = first + take_of_share(team, share)
+        if item < end:
+            return item
+        share = share + 1 if share + 1 < team.threads else 0
+    return -1
 
 
 @compiled
