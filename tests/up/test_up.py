@@ -6,7 +6,7 @@ import re
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import httpx
@@ -19,9 +19,10 @@ from tests.servers.processes import PROJECT, PYTHON, Process, free_port, wait_un
 class Up:
     """A running ``up``."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
         self.port = free_port()
         self.env = {"PATH": os.environ["PATH"], "HOME": str(folder), "CASCADE_DATA": str(folder / "data")}
+        self.env |= environment or {}
         argv = [PYTHON, "manage.py", "up", "--port", str(self.port), *arguments]
         self.process = Process("up", argv, folder, self.env)
 

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import socket
+import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -12,12 +13,12 @@ from typing import Any
 
 import httpx
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from cascade_site.auth import sign_in_code
 from cascade_site.launcher import Launcher, web, worker
+from cascade_site.operators import has_operator, make_operator
 from runs import watching
 from traces.sample import SAMPLE_LOG
 
@@ -33,8 +34,18 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=8000, help="the port (default: %(default)s)")
         parser.add_argument("--no-worker", action="store_true", help="start the web server alone")
         parser.add_argument("--sample", action="store_true", help="ingest the sample trace and launch a run of it")
+        parser.add_argument(
+            "--operator",
+            metavar="NAME",
+            default=os.environ.get("DJANGO_SUPERUSER_USERNAME", ""),
+            help="make this operator account for the admin, unless it is there; its password is DJANGO_SUPERUSER_PASSWORD, "
+            "or generated and printed once (default: DJANGO_SUPERUSER_USERNAME)",
+        )
+        parser.add_argument("--no-input", action="store_true", help="do not ask for a first operator account")
 
-    def handle(self, *, host: str, port: int, no_worker: bool, sample: bool, **options: Any) -> None:
+    def handle(
+        self, *, host: str, port: int, no_worker: bool, sample: bool, operator: str, no_input: bool, **options: Any
+    ) -> None:
         if sample and no_worker:
             raise CommandError("--sample needs a worker: leave out --no-worker.")
         refuse_taken_port(host, port)
@@ -45,6 +56,10 @@ class Command(BaseCommand):
         launcher = Launcher(services, self._environment(url, sample), self.stderr.write)
         with ended_by_signals():
             try:
+                if operator:
+                    self._make_operator(operator)
+                elif not (no_input or has_operator()):
+                    self._offer_operator()
                 launcher.start()
                 self._wait_until_it_answers(launcher, host, port)
                 self._greet(url)
@@ -57,6 +72,21 @@ class Command(BaseCommand):
                 self.stdout.write("Stopping.")
             finally:
                 launcher.stop()
+
+    def _make_operator(self, name: str) -> None:
+        given = os.environ.get("DJANGO_SUPERUSER_PASSWORD", "")
+        password = make_operator(name, given, os.environ.get("DJANGO_SUPERUSER_EMAIL", ""))
+        if password and not given:
+            self.stdout.write(f"operator: {name}, password: {password} (shown this once)")
+
+    def _offer_operator(self) -> None:
+        """Ask the person at the terminal, where there is one, before the servers' output comes in between."""
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            return
+        self.stdout.write("The admin has no operator account yet. Make one now? [y/N] ", ending="")
+        self.stdout.flush()
+        if sys.stdin.readline().strip().lower() in ("y", "yes"):
+            call_command("createsuperuser", email=os.environ.get("DJANGO_SUPERUSER_EMAIL", ""))
 
     def _environment(self, url: str, sample: bool) -> dict[str, str]:
         environment = os.environ | {"CASCADE_URL": url}
@@ -81,8 +111,8 @@ class Command(BaseCommand):
         self.stdout.write(f"app:   {url}")
         if not settings.CASCADE_NO_AUTH:
             self.stdout.write(f"sign in: {url}/sign-in?code={sign_in_code()}")
-        if not get_user_model().objects.filter(is_staff=True, is_active=True).exists():
-            self.stdout.write("admin: no operator yet; make one with: python manage.py createsuperuser")
+        how = "" if has_operator() else " (no operator yet: start with --operator NAME)"
+        self.stdout.write(f"admin: {url}/admin/{how}")
         self.stdout.flush()
 
     def _show_sample(self, launcher: Launcher, url: str) -> None:
