@@ -9,17 +9,21 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
+from sims.failures import failures_by_reason
 from sims.models import Sim, SimStatus
 from sims.models.states import STARTED
 from traces.models import Trace
+from traces.stored import stored_of
 
 STALE_S = 20
 
 
 def operations() -> dict[str, Any]:
-    """What an operator looks at first, in seven queries."""
+    """What an operator looks at first, in ten queries."""
     now = timezone.now()
     started = Sim.everything.filter(status__in=STARTED)
+    largest = Trace.objects.filter(size_bytes__isnull=False).order_by("-size_bytes").only("id", "size_bytes")[:5]
+    stored = stored_of(largest)
     return {
         "queued": Sim.everything.filter(status=SimStatus.QUEUED).count(),
         "started": started.count(),
@@ -30,7 +34,8 @@ def operations() -> dict[str, Any]:
         .values("worker")
         .annotate(heard=Max("heartbeat_at"), sims=Count("id"))
         .order_by("worker"),
-        "largest": Trace.objects.filter(size_bytes__isnull=False).order_by("-size_bytes").only("id", "size_bytes")[:5],
+        "reasons": failures_by_reason(),
+        "largest": [(trace, stored.get(trace.id)) for trace in largest],
     }
 
 

@@ -5,8 +5,10 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
+from cascade_site.admin_lists import value_filter
 from runs.events import forget
 from runs.models import ENDED, Run
+from sims.simulators.registry import AUTO, NAMES
 
 
 @admin.register(Run)
@@ -14,9 +16,8 @@ class RunAdmin(admin.ModelAdmin):
     """Runs: filtered by state, cancelled, and removed with all that belongs to them."""
 
     list_display = ["id", "name", "page", "trace_id", "simulator", "status", "created_at", "started_at", "finished_at"]
-    list_filter = ["status", "simulator"]
+    list_filter = ["status", value_filter("simulator", [AUTO, *NAMES]), "created_at"]
     search_fields = ["id", "name", "trace__id"]
-    date_hierarchy = "created_at"
     list_per_page = 50
     show_full_result_count = False
     actions = ["cancel"]

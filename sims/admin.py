@@ -1,23 +1,28 @@
 """The operators' view of sims and configs: what is stuck, what was lost, what fails and why, and what to do about it."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
-from django.db.models import Count, F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
+from cascade_site.admin_lists import BoundedPaginator, ReadOnlyAdmin, value_filter
 from sims.gpus import check, spec_from_dict
 from sims.models import GpuConfig, Sim, SimFile, SimKernel, SimStatus
 from sims.models.gpu_config import Origin
 from sims.models.states import ENDED, STARTED, Report
+from sims.simulators.registry import NAMES
 from sims.tasks import dispatch
 from sims.uploads import prune_files
+
+ID = re.compile(r"(sim|run)-[0-9a-f]{12}")
 
 
 class HeartbeatFilter(admin.SimpleListFilter):
@@ -27,15 +32,21 @@ class HeartbeatFilter(admin.SimpleListFilter):
     parameter_name = "heartbeat"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("stale", "stale for 20 s"), ("lost", "lease has run out")]
+        return [("stale", "stale for 20 s"), ("lost", "lease has run out"), ("stopping", "asked to stop")]
 
     def queryset(self, request: HttpRequest, queryset: "QuerySet[Sim]") -> "QuerySet[Sim]":
         now = timezone.now()
+        started = Sim.objects.filter(status__in=STARTED).order_by()
         if self.value() == "stale":
-            return queryset.filter(status__in=STARTED, heartbeat_at__lt=now - timedelta(seconds=20))
-        if self.value() == "lost":
-            return queryset.filter(status__in=STARTED, lease_expires_at__lt=now)
-        return queryset
+            started = started.filter(heartbeat_at__lt=now - timedelta(seconds=20))
+        elif self.value() == "lost":
+            started = started.filter(lease_expires_at__lt=now)
+        elif self.value() == "stopping":
+            started = started.filter(stop_requested=True)
+        else:
+            return queryset
+        # As ids: they are few, and a database that does not know it would walk the list in its order to find them.
+        return queryset.filter(pk__in=started.values("pk"))
 
 
 @admin.register(Sim)
@@ -54,9 +65,11 @@ class SimAdmin(admin.ModelAdmin):
         "heartbeat_at",
         "reason",
     ]
-    list_filter = ["status", HeartbeatFilter, "simulator", "stop_requested"]
-    search_fields = ["id", "run__id", "gpu_config", "worker", "detail"]
-    date_hierarchy = "created_at"
+    list_filter = ["status", HeartbeatFilter, value_filter("simulator", NAMES), "created_at"]
+    search_fields = ["gpu_config", "worker", "detail"]
+    search_help_text = "A sim's or a run's whole id; or a part of a GPU config, a worker's name or a detail."
+    paginator = BoundedPaginator
+    ordering = [F("lease_expires_at").asc(nulls_last=True), "-created_at"]
     list_per_page = 50
     show_full_result_count = False
     actions = ["cancel", "requeue", "mark_failed", "prune"]
@@ -64,8 +77,16 @@ class SimAdmin(admin.ModelAdmin):
     readonly_fields = [field.name for field in Sim._meta.fields]
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[Sim]":
-        started = F("lease_expires_at").asc(nulls_last=True)
-        return super().get_queryset(request).select_related("run").defer("config").order_by(started, "-created_at")
+        return super().get_queryset(request).defer("config")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: "QuerySet[Sim]", search_term: str
+    ) -> tuple["QuerySet[Sim]", bool]:
+        """By id at once, where it is one: a part of a text can only be found by reading every row."""
+        if ID.fullmatch(search_term.strip()):
+            named = Sim.everything.filter(Q(pk=search_term.strip()) | Q(run_id=search_term.strip()))
+            return queryset.filter(pk__in=named.order_by().values("pk")), False
+        return super().get_search_results(request, queryset, search_term)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -120,16 +141,6 @@ class SimAdmin(admin.ModelAdmin):
     def _tell(self, request: HttpRequest, done: int, asked: int, what: str) -> None:
         level = messages.SUCCESS if done == asked else messages.WARNING
         self.message_user(request, f"{done} of {asked} sims {what}.", level)
-
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        failures = (
-            Sim.objects.filter(status=SimStatus.FAILED)
-            .order_by()
-            .values("detail")
-            .annotate(sims=Count("id"))
-            .order_by("-sims")[:10]
-        )
-        return super().changelist_view(request, {**(extra_context or {}), "failures": list(failures)})
 
 
 class GpuConfigForm(ModelForm):
@@ -202,27 +213,26 @@ class GpuConfigAdmin(admin.ModelAdmin):
         return GpuConfig.objects.filter(pk=config_id).exists()
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):
-    """Rows that only the app itself writes."""
+class SourceFilter(admin.SimpleListFilter):
+    """Results by whether the kernel itself was simulated."""
 
-    list_per_page = 50
-    show_full_result_count = False
+    title = "source"
+    parameter_name = "source"
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("simulated", "simulated"), ("same-as", "stood in for")]
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    def queryset(self, request: HttpRequest, queryset: "QuerySet[SimKernel]") -> "QuerySet[SimKernel]":
+        source = self.value()
+        return queryset.filter(source__startswith=source) if source else queryset
 
 
 @admin.register(SimKernel)
 class SimKernelAdmin(ReadOnlyAdmin):
     list_display = ["sim_id", "index", "name", "cycles", "simulated_ns", "source", "limiter"]
-    list_filter = ["source", "limiter"]
-    search_fields = ["sim__id", "name"]
+    list_filter = [SourceFilter]
+    search_fields = ["=sim__id"]
+    search_help_text = "A sim's whole id."
     exclude = ["stats_packed"]
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[SimKernel]":
@@ -232,4 +242,5 @@ class SimKernelAdmin(ReadOnlyAdmin):
 @admin.register(SimFile)
 class SimFileAdmin(ReadOnlyAdmin):
     list_display = ["sim_id", "name", "size_bytes", "content_type", "uploaded_at"]
-    search_fields = ["sim__id", "name"]
+    search_fields = ["=sim__id"]
+    search_help_text = "A sim's whole id."

@@ -1,28 +1,61 @@
 """The operators' view of traces: what there is, what it takes, what failed."""
 
-from typing import Any
+from typing import Any, Protocol
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
 from cascade_site import formats
+from cascade_site.admin_lists import ReadOnlyAdmin
 from cascade_site.storage import delete_tree
 from traces.models import Trace, TraceKernel
+from traces.stored import Stored, stored_of
+
+
+class ListedTrace(Protocol):
+    """A trace of the list that is shown."""
+
+    stored: Stored
+
+
+class TraceList(ChangeList):
+    """The page that is shown, with what the runs of its traces have stored."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        stored = stored_of(self.result_list)
+        for trace in self.result_list:
+            trace.stored = stored.get(trace.pk, Stored())
 
 
 @admin.register(Trace)
 class TraceAdmin(admin.ModelAdmin):
     """Traces by size and state. One that no run uses can be removed, its files with it."""
 
-    list_display = ["id", "page", "status", "workload", "gpu", "kernels_total", "size", "created_at", "detail"]
-    list_filter = ["status", "binary_version"]
+    list_display = [
+        "id",
+        "page",
+        "status",
+        "workload",
+        "gpu",
+        "kernels_total",
+        "size",
+        "logs",
+        "files",
+        "created_at",
+        "detail",
+    ]
+    list_filter = ["status", "binary_version", "created_at"]
     search_fields = ["id", "workload", "gpu"]
-    date_hierarchy = "created_at"
-    list_per_page = 50
+    list_per_page = 25
     show_full_result_count = False
     readonly_fields = [field.name for field in Trace._meta.fields if field.name not in ("workload", "gpu")]
+
+    def get_changelist(self, request: HttpRequest, **options: Any) -> type[ChangeList]:
+        return TraceList
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -30,6 +63,14 @@ class TraceAdmin(admin.ModelAdmin):
     @admin.display(description="size", ordering="size_bytes")
     def size(self, trace: Trace) -> str:
         return formats.size(trace.size_bytes)
+
+    @admin.display(description="logs of its runs")
+    def logs(self, trace: ListedTrace) -> str:
+        return formats.size(trace.stored.logs_bytes)
+
+    @admin.display(description="files of its runs")
+    def files(self, trace: ListedTrace) -> str:
+        return formats.size(trace.stored.files_bytes)
 
     @admin.display(description="page")
     def page(self, trace: Trace) -> str:
@@ -48,17 +89,7 @@ class TraceAdmin(admin.ModelAdmin):
 
 
 @admin.register(TraceKernel)
-class TraceKernelAdmin(admin.ModelAdmin):
+class TraceKernelAdmin(ReadOnlyAdmin):
     list_display = ["trace_id", "index", "name", "instructions", "real_ns", "identical_to"]
-    search_fields = ["trace__id", "name"]
-    list_per_page = 50
-    show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    search_fields = ["=trace__id"]
+    search_help_text = "A trace's whole id."

@@ -55,6 +55,7 @@ class Sim(models.Model):
         blank=True,
         related_name="+",
         related_query_name="shard",
+        db_index=False,  # sims_in_order begins with it
         help_text="The sim it is a shard of.",
     )
     warm_up_indices = models.JSONField(
@@ -63,7 +64,7 @@ class Sim(models.Model):
     stand_ins = models.JSONField(
         default=dict, blank=True, help_text="Kernels that are not simulated, by the one whose result stands for theirs."
     )
-    status = models.CharField(max_length=10, choices=SimStatus.choices, default=SimStatus.QUEUED, db_index=True)
+    status = models.CharField(max_length=10, choices=SimStatus.choices, default=SimStatus.QUEUED)
     stop_requested = models.BooleanField(default=False)
     attempt = models.PositiveIntegerField(default=1)
     worker = models.CharField(max_length=200, null=True, blank=True)
@@ -93,8 +94,14 @@ class Sim(models.Model):
 
     class Meta:
         ordering = ["run", "position"]
-        # Without it SQLite finds the whole sims of fifty runs by looking at every whole sim there is.
-        indexes = [models.Index(fields=["run", "whole", "position"], name="sims_of_a_run")]
+        indexes = [
+            # Without it SQLite finds the whole sims of fifty runs by looking at every whole sim there is.
+            models.Index(fields=["run", "whole", "position"], name="sims_of_a_run"),
+            models.Index(fields=["status", "finished_at"], name="sims_by_end"),
+            # The admin's order, of all sims and of one status: those at work first, the longest unheard of on top.
+            models.Index(fields=["whole", "lease_expires_at", "-created_at", "-id"], name="sims_in_order"),
+            models.Index(fields=["status", "whole", "lease_expires_at", "-created_at", "-id"], name="sims_of_status"),
+        ]
 
     def __str__(self) -> str:
         return self.id

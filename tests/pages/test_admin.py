@@ -1,17 +1,25 @@
 """What operators can see and do."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from runs.models import Run
-from sims.models import GpuConfig, Sim
+from sims.failures import reason_of
+from sims.models import GpuConfig, Sim, SimFile
+from sims.models.log import append_log
+from sims.models.states import Report
+from tests.pages.conftest import make_trace
+from traces.models import Trace
 
-LISTS = ["", "sims/sim/", "runs/run/", "traces/trace/", "sims/gpuconfig/", "sims/simkernel/", "admin/logentry/"]
+LISTS = ["", "sims/sim/", "runs/run/", "traces/trace/", "traces/tracekernel/", "sims/gpuconfig/", "sims/simkernel/"]
+LISTS += ["sims/simfile/", "admin/logentry/"]
 
 
 @pytest.fixture
@@ -67,9 +75,69 @@ def test_what_was_done_is_written_down(operator: Client, sim: Sim) -> None:
     assert LogEntry.objects.get().change_message == "Cancel asked for."
 
 
-def test_failures_are_grouped_by_reason(operator: Client, sim: Sim) -> None:
-    act(operator, "mark_failed", sim)
-    assert "Failures by reason" in operator.get("/admin/sims/sim/").content.decode()
+def test_failures_are_grouped_by_reason_whatever_number_is_in_them(operator: Client, run: Run) -> None:
+    for number, sim in enumerate(run.sims.all()):
+        sim.heartbeat(Report("failed", detail=f"Nothing was heard of worker gpu-{number} for 60 s."))
+    reasons = operator.get("/admin/").context["operations"]["reasons"]
+    assert [(reason.text, reason.sims) for reason in reasons] == [("Nothing was heard of worker … for … s.", 2)]
+
+
+@pytest.mark.parametrize(
+    ("detail", "reason"),
+    [
+        ("The simulator ended with exit code 134 in kernel 7 (gemm_64x64).", "exit code 134 in kernel … (…)."),
+        ("The kernel file 'kernel-12.traceg.xz' cannot be read.", "The kernel file '…' cannot be read."),
+        ("Cancelled.", "Cancelled."),
+    ],
+)
+def test_a_reason_keeps_the_words_and_the_exit_code(detail: str, reason: str) -> None:
+    assert reason_of(detail).endswith(reason)
+
+
+def test_the_sim_that_was_not_heard_of_for_longest_comes_first(operator: Client, run: Run) -> None:
+    ended, at_work = run.sims.order_by("position")
+    ended.heartbeat(Report("finished"))
+    at_work.heartbeat(Report("running"))
+    assert list(operator.get("/admin/sims/sim/").context["cl"].result_list) == [at_work, ended]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("heartbeat=stale", True),
+        ("heartbeat=lost", False),
+        ("heartbeat=stopping", False),
+        ("status__exact=running", True),
+        ("status__exact=failed", False),
+        ("simulator=replay", True),
+        ("simulator=builtin", False),
+    ],
+)
+def test_sims_are_filtered(operator: Client, sim: Sim, query: str, found: bool) -> None:
+    sim.heartbeat(Report("running"))
+    Sim.objects.filter(pk=sim.pk).update(heartbeat_at=timezone.now() - timedelta(seconds=30))
+    assert (sim in operator.get(f"/admin/sims/sim/?{query}").context["cl"].result_list) is found
+
+
+def test_sims_are_found_by_their_id_their_runs_and_their_worker(operator: Client, sim: Sim) -> None:
+    sim.heartbeat(Report("running", worker="gpu-7"))
+    for text in (sim.id, sim.run_id, "gpu-7"):
+        assert sim in operator.get("/admin/sims/sim/", {"q": text}).context["cl"].result_list
+
+
+def test_storage_counts_what_a_traces_runs_have_left(operator: Client, sim: Sim) -> None:
+    Trace.objects.update(size_bytes=1)
+    append_log(sim, b"a line of the log\n", 0, None)
+    SimFile.objects.create(sim=sim, name="a", size_bytes=7, sha256="", content_type="", key="")
+    (_, stored) = operator.get("/admin/").context["operations"]["largest"][0]
+    assert (stored.logs_bytes, stored.files_bytes) == (18, 7)
+
+
+def test_a_list_of_many_rows_counts_no_further_than_it_pages(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cascade_site.admin_lists.MOST_COUNTED", 2)
+    assert operator.get("/admin/traces/tracekernel/").context["cl"].result_count == 0
+    make_trace("long", kernels=5)
+    assert operator.get("/admin/traces/tracekernel/").context["cl"].result_count == 2
 
 
 def test_a_config_is_copied_as_the_start_of_a_new_one(operator: Client) -> None:
