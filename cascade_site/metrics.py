@@ -9,16 +9,16 @@ import time
 from collections.abc import Callable, Iterator
 
 from django.conf import settings
-from django.db.models import Count, Min, Sum
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from cascade_site.auth import bearer_token
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 registry = CollectorRegistry()
 
@@ -36,25 +36,24 @@ class ServiceCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         from runs.stream.hub import open_streams
-        from sims.models import Sim, SimStatus
-        from sims.models.states import STARTED
+        from sims.operations import operations
 
+        now = operations()
         sims = GaugeMetricFamily("cascade_sims", "Sims by status", labels=["status"])
-        counts = dict(Sim.everything.order_by().values_list("status").annotate(n=Count("id")))
-        for status in SimStatus.values:
-            sims.add_metric([status], counts.get(status, 0))
+        for status, count in now.sims.items():
+            sims.add_metric([status], count)
         yield sims
-        yield GaugeMetricFamily("cascade_queue_depth", "Sims that wait for a worker", value=counts.get("queued", 0))
-        started = Sim.everything.filter(status__in=STARTED)
-        oldest = started.aggregate(oldest=Min("heartbeat_at"))["oldest"]
-        age = (timezone.now() - oldest).total_seconds() if oldest else 0.0
-        yield GaugeMetricFamily("cascade_oldest_heartbeat_seconds", "Since the started sim heard of least", value=age)
-        speeds = started.values_list("progress__instructions_per_s", flat=True)
-        speed = sum(value for value in speeds if isinstance(value, int | float))
-        yield GaugeMetricFamily("cascade_instructions_per_second", "Warp instructions simulated, all sims", value=speed)
-        log_bytes = started.aggregate(total=Sum("log_bytes"))["total"] or 0
-        yield GaugeMetricFamily("cascade_live_log_bytes", "Log stored of the sims at work", value=log_bytes)
-        yield GaugeMetricFamily("cascade_streams_open", "Event streams open in this process", value=open_streams())
+        for name, help_text, value in (
+            ("queue_depth", "Sims and shards that wait for a worker", now.queue_depth),
+            ("oldest_heartbeat_seconds", "Since the sim at work heard of least", now.oldest_heartbeat_s),
+            ("oldest_lease_age_seconds", "Since the lease that was renewed least", now.oldest_lease_age_s),
+            ("leases_run_out", "Sims at work whose lease has run out", now.leases_run_out),
+            ("instructions_per_second", "Warp instructions simulated, all sims at work", now.instructions_per_s),
+            ("log_lag_bytes", "Written by simulators at work and not yet stored", now.log_lag_bytes),
+            ("live_log_bytes", "Log stored of the sims at work", now.log_bytes),
+            ("streams_open", "Event streams open in this process", open_streams()),
+        ):
+            yield GaugeMetricFamily(f"cascade_{name}", help_text, value=value)
 
 
 registry.register(ServiceCollector())
@@ -84,7 +83,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 class RequestTimesMiddleware:
-    """Times each request under its route's pattern: paths themselves would be labels without end."""
+    """Times each request under its route's pattern: paths themselves, or any word for a method, would be labels without
+    end."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -95,5 +95,6 @@ class RequestTimesMiddleware:
         match = request.resolver_match
         route = match.route if match else "unmatched"
         took = time.perf_counter() - start
-        request_seconds.labels(request.method, route, str(response.status_code)).observe(took)
+        method = request.method if request.method in METHODS else "other"
+        request_seconds.labels(method, route, str(response.status_code)).observe(took)
         return response

@@ -89,6 +89,7 @@ class HeartbeatSerializer(StrictSerializer):
     kernels_total = Whole(required=False, min_value=0, max_value=LARGEST_INT32)
     worker = Text(required=False, max_length=200)
     detail = Text(required=False, max_length=10_000, allow_blank=True)
+    log_written_bytes = Whole(required=False, min_value=0, max_value=LARGEST_INT64)
     progress = Map(required=False)
 
 

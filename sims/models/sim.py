@@ -27,6 +27,7 @@ _ADVANCED_FIELDS = [
     "worker",
     "detail",
     "progress",
+    "log_written_bytes",
     "started_at",
     "heartbeat_at",
     "lease_expires_at",
@@ -88,6 +89,9 @@ class Sim(models.Model):
     lease_expires_at = models.DateTimeField(null=True, blank=True, db_index=True)
     dispatched_at = models.DateTimeField(null=True, blank=True)
     log_bytes = models.BigIntegerField(default=0)
+    log_written_bytes = models.BigIntegerField(
+        null=True, blank=True, help_text="What the simulator had written by the last heartbeat; the log here follows."
+    )
 
     objects = WholeSims()
     everything = SimQuerySet.as_manager()
@@ -217,6 +221,8 @@ class Sim(models.Model):
             self.worker = report.worker
         if report.detail is not None:
             self.detail = report.detail or None
+        if report.log_written_bytes is not None:
+            self.log_written_bytes = report.log_written_bytes
         if report.progress:
             self.progress = report.progress
 
@@ -346,6 +352,7 @@ class Sim(models.Model):
         self.status = SimStatus.QUEUED
         self.attempt += 1
         self.log_bytes = 0
+        self.log_written_bytes = None
         self.stop_requested = False
         self.worker = None
         self.started_at = self.finished_at = self.heartbeat_at = self.lease_expires_at = self.dispatched_at = None

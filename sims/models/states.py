@@ -30,4 +30,5 @@ class Report:
     kernels_total: int | None = None
     worker: str | None = None
     detail: str | None = None
+    log_written_bytes: int | None = None
     progress: dict[str, Any] = field(default_factory=dict)

@@ -46,10 +46,12 @@ class Status:
     worker: str = ""
     kernels_done: int = 0
     kernels_total: int | None = None
+    log_written_bytes: int = 0
     progress: dict[str, Any] = field(default_factory=dict)
 
     def report(self) -> dict[str, Any]:
         report: dict[str, Any] = {"state": self.state, "kernels_done": self.kernels_done}
+        report["log_written_bytes"] = self.log_written_bytes
         if self.worker:
             report["worker"] = self.worker
         if self.kernels_total is not None:
@@ -157,6 +159,7 @@ class Session:
         self._heart.beat_now()
         while not simulation.is_over():
             self._note(simulation.pump(TICK_S), progress)
+            self.status.log_written_bytes = log.size_bytes
             self._find_reason_to_stop(simulation, progress)
             if self.stop.reason is not None:
                 simulation.terminate(self.limits.grace_s)
@@ -166,6 +169,7 @@ class Session:
         with contextlib.suppress(OSError):
             errors.close()
         self._reading.finish()
+        self.status.log_written_bytes = log.size_bytes
         self.status.kernels_done = self._reading.kernels_done
         return simulation.process.returncode, simulation.disk_error
 

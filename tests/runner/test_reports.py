@@ -35,6 +35,13 @@ def test_the_app_has_the_log_byte_for_byte(app: App, runner: RunnerStarter) -> N
     assert bytes(app.log) == b"".join(b"line %d\n" % number for number in range(1, 20001))
 
 
+def test_heartbeats_say_how_much_the_simulator_has_written(app: App, runner: RunnerStarter) -> None:
+    runner.run("printf 0123456789; sleep 1; printf more; sleep 1")
+    written = [beat.body["log_written_bytes"] for beat in app.beats()]
+    assert written == sorted(written)
+    assert set(written) == {0, 10, 14}
+
+
 def test_a_log_without_a_last_newline_is_kept_to_its_last_byte(app: App, runner: RunnerStarter) -> None:
     runner.run("printf 'no newline here'")
     assert app.log == b"no newline here"
