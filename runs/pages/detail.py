@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django_eventstream.models import Event
 
@@ -23,10 +23,8 @@ from runs.pages.frame import run_of as _run
 from runs.reading import files_of, overview_json_of, step_timelines_of
 from sims.limiters import PLACES, Spent
 from sims.models import Sim
-from sims.models.log import read_log
 from sims.shown import differing_names, value_names, value_of
 
-LOG_TAIL_BYTES = 64 * 1024
 CONTRIBUTORS = 10
 EVENTS_SHOWN = 500
 
@@ -128,23 +126,6 @@ def timeline(request: HttpRequest, run_id: str) -> HttpResponse:
             shown.append(row | {"step": every[step], "colour": colour_of(row["gpu_config"])})
     context = {"posted": posted, "shown": shown, "step": step, "steps": range(steps)}
     return _render(request, run, "timeline", context)
-
-
-@page()
-def log(request: HttpRequest, run_id: str) -> HttpResponse:
-    run = _run(run_id)
-    sims = list(run.sims.all())
-    sim = next((candidate for candidate in sims if candidate.id == request.GET.get("sim")), sims[0] if sims else None)
-    if sim is None:
-        raise Http404
-    start = max(0, sim.log_bytes - LOG_TAIL_BYTES)
-    text = b"".join(read_log(sim, sim.attempt, start, sim.log_bytes))
-    if start:
-        # The tail begins in the middle of a line, perhaps of a character: it is shown from its first whole line.
-        cut = text.find(b"\n") + 1
-        start, text = start + cut, text[cut:]
-    context = {"sim": sim, "start": start, "end": sim.log_bytes, "text": text.decode("utf-8", "replace")}
-    return _render(request, run, "log", context)
 
 
 @page()

@@ -33,6 +33,7 @@ class LogSegment(models.Model):
     attempt = models.PositiveIntegerField()
     offset_bytes = models.BigIntegerField()
     size_bytes = models.BigIntegerField()
+    newlines = models.BigIntegerField(default=0, help_text="How many lines end in it.")
     data = models.BinaryField(null=True)
     key = models.CharField(max_length=400, blank=True)
 
@@ -165,7 +166,14 @@ def append_log(sim: Sim, data: bytes, offset: int | None, attempt: int | None) -
 
 def _store(sim: Sim, data: bytes) -> None:
     offset = sim.log_bytes
-    LogSegment.objects.create(sim=sim, attempt=sim.attempt, offset_bytes=offset, size_bytes=len(data), data=data)
+    LogSegment.objects.create(
+        sim=sim,
+        attempt=sim.attempt,
+        offset_bytes=offset,
+        size_bytes=len(data),
+        newlines=data.count(b"\n"),
+        data=data,
+    )
     sim.log_bytes += len(data)
     sim.publish([("log", {"sim_id": sim.id, "offset": offset, "size_bytes": sim.log_bytes})])
     parser = LogState.load(sim)
@@ -190,7 +198,14 @@ def compact_log(sim: Sim) -> None:
         sim.lock()
         deleted, _ = LogSegment.objects.filter(pk__in=[row.pk for row in rows], key="").delete()
         if deleted == len(rows):
-            LogSegment.objects.create(sim=sim, attempt=rows[0].attempt, offset_bytes=start, size_bytes=size, key=key)
+            LogSegment.objects.create(
+                sim=sim,
+                attempt=rows[0].attempt,
+                offset_bytes=start,
+                size_bytes=size,
+                newlines=sum(row.newlines for row in rows),
+                key=key,
+            )
             return
         # Another process has moved the same rows meanwhile: its object stands, this one goes.
         transaction.set_rollback(True)
