@@ -4,7 +4,7 @@ from django.urls import path
 
 from cascade_site import pages
 from cascade_site.metrics import metrics
-from runs.pages import changing, compare, correlation, detail, kernels, listing, log, new
+from runs.pages import changing, compare, correlation, detail, files, kernels, listing, log, new
 from sims import pages as sim_pages
 from traces import pages as trace_pages
 
@@ -25,7 +25,7 @@ urlpatterns = [
     path("runs/<str:run_id>/correlation", correlation.correlation),
     path("runs/<str:run_id>/timeline", detail.timeline),
     path("runs/<str:run_id>/log", log.log),
-    path("runs/<str:run_id>/files", detail.files),
+    path("runs/<str:run_id>/files", files.files),
     path("runs/<str:run_id>/config", detail.config),
     path("runs/<str:run_id>/events", detail.events),
     path("runs/<str:run_id>/cancel", detail.cancel),

@@ -114,17 +114,19 @@ def ranged_file(request: HttpRequest, path: Path, content_type: str) -> HttpResp
     return response
 
 
-def streamed(request: HttpRequest, blocks: Generator[bytes, None, None]) -> HttpResponseBase:
-    """A JSON body of unknown length in pieces; HEAD without it.
+def streamed(
+    request: HttpRequest, blocks: Generator[bytes, None, None], content_type: str = "application/json"
+) -> HttpResponseBase:
+    """A body of unknown length in pieces; HEAD without it.
 
     Its first piece is made here, while a failure can still be answered with a status.
     """
     if request.method == "HEAD":
         blocks.close()
         # An empty stream, and not an empty body: that would announce a length of 0.
-        return StreamingHttpResponse(Blocks(_after(b"", blocks)), content_type="application/json")
+        return StreamingHttpResponse(Blocks(_after(b"", blocks)), content_type=content_type)
     first = next(blocks, b"")
-    return StreamingHttpResponse(Blocks(_after(first, blocks)), content_type="application/json")
+    return StreamingHttpResponse(Blocks(_after(first, blocks)), content_type=content_type)
 
 
 def _after(first: bytes, rest: Generator[bytes, None, None]) -> Generator[bytes, None, None]:

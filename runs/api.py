@@ -18,6 +18,7 @@ from cascade_site.streaming import streamed
 from runs import bodies, reading
 from runs.comparison import REAL, UnknownBaselineError
 from runs.comparison_export import to_csv, to_parquet
+from runs.filezip import zip_of
 from runs.launch import KeyTakenError, LaunchError, LaunchRequest, TraceNotReadyError, launch, launch_once, run_of_key
 from runs.models import NotFinishedError, Run
 from runs.serializers import (
@@ -30,6 +31,7 @@ from runs.serializers import (
     SimKernelsSerializer,
     UpdateRunSerializer,
 )
+from sims.models import SimFile
 from sims.serializers import SimFileSerializer
 from traces.api import find_trace
 
@@ -181,10 +183,23 @@ class RunViewSet(ApiViewSet):
     @extend_schema(
         operation_id="list_run_files",
         summary="Every output file the run's sims uploaded.",
-        responses=SimFileSerializer(many=True),
+        parameters=[OpenApiParameter("format", str, enum=["json", "zip"], description="`zip`: the files themselves.")],
+        responses={
+            (200, "application/json"): SimFileSerializer(many=True),
+            (200, "application/zip"): OpenApiTypes.BINARY,
+        },
     )
-    def files(self, request: Request, run_id: str) -> Response:
-        return Response(reading.files_of(find_run(run_id)))
+    def files(self, request: Request, run_id: str) -> HttpResponseBase:
+        run = find_run(run_id)
+        form = request.query_params.get("format", "json")
+        if form == "zip":
+            pieces = zip_of(
+                list(SimFile.objects.filter(sim__run=run).select_related("sim").order_by("sim__position", "name"))
+            )
+            return _attached(streamed(request._request, pieces, "application/zip"), f"{run.id}-files.zip")
+        if form != "json":
+            raise Unprocessable("Must be json or zip.", field="format")
+        return Response(reading.files_of(run))
 
     @extend_schema(
         operation_id="get_perfetto",

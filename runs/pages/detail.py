@@ -20,7 +20,7 @@ from runs.events import channel_of
 from runs.models import Run
 from runs.pages.frame import render_tab as _render
 from runs.pages.frame import run_of as _run
-from runs.reading import files_of, overview_json_of, step_timelines_of
+from runs.reading import overview_json_of, step_timelines_of
 from sims.limiters import PLACES, Spent
 from sims.models import Sim
 from sims.shown import differing_names, value_names, value_of
@@ -126,12 +126,6 @@ def timeline(request: HttpRequest, run_id: str) -> HttpResponse:
             shown.append(row | {"step": every[step], "colour": colour_of(row["gpu_config"])})
     context = {"posted": posted, "shown": shown, "step": step, "steps": range(steps)}
     return _render(request, run, "timeline", context)
-
-
-@page()
-def files(request: HttpRequest, run_id: str) -> HttpResponse:
-    run = _run(run_id)
-    return _render(request, run, "files", {"files": files_of(run)})
 
 
 @page()
