@@ -4,7 +4,7 @@ from django.urls import path
 
 from cascade_site import pages
 from cascade_site.metrics import metrics
-from runs.pages import changing, compare, correlation, detail, files, kernels, listing, log, new
+from runs.pages import changing, compare, config, correlation, detail, events, files, kernels, listing, log, new
 from sims import pages as sim_pages
 from traces import pages as trace_pages
 
@@ -26,8 +26,8 @@ urlpatterns = [
     path("runs/<str:run_id>/timeline", detail.timeline),
     path("runs/<str:run_id>/log", log.log),
     path("runs/<str:run_id>/files", files.files),
-    path("runs/<str:run_id>/config", detail.config),
-    path("runs/<str:run_id>/events", detail.events),
+    path("runs/<str:run_id>/config", config.config),
+    path("runs/<str:run_id>/events", events.events),
     path("runs/<str:run_id>/cancel", detail.cancel),
     path("runs/<str:run_id>/name", changing.rename),
     path("runs/<str:run_id>/baseline", changing.baseline),

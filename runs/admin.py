@@ -46,6 +46,6 @@ class RunAdmin(admin.ModelAdmin):
     @admin.action(description="Cancel", permissions=["change"])
     def cancel(self, request: HttpRequest, queryset: "QuerySet[Run]") -> None:
         for run in queryset:
-            run.cancel()
+            run.cancel(by=f"operator {request.user}")
             self.log_change(request, run, "Cancel asked for.")
         self.message_user(request, "Cancel was asked for.", messages.SUCCESS)

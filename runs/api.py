@@ -119,7 +119,7 @@ class RunViewSet(ApiViewSet):
         operation_id="cancel_run", summary="Cancel every unfinished sim.", request=None, responses=RunSerializer
     )
     def cancel(self, request: Request, run_id: str) -> Response:
-        find_run(run_id).cancel()
+        find_run(run_id).cancel(by="API client")
         return Response(RunSerializer(find_run(run_id)).data)
 
     @extend_schema(

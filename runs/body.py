@@ -171,12 +171,4 @@ class LaunchForm:
 
 def launch_body(trace_id: str, form: LaunchForm) -> dict[str, Any]:
     """The body of ``POST /api/runs`` that does the same as the form."""
-    body: dict[str, Any] = {"trace_id": trace_id, "gpu_configs": form.gpu_configs, "simulator": form.simulator}
-    extra = {
-        "name": form.name,
-        "kernels": form.kernels,
-        "set": form.overrides,
-        "sweep": form.sweep,
-        "options": form.options,
-    }
-    return body | {name: value for name, value in extra.items() if value}
+    return form.launch_request().as_body(trace_id)

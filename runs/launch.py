@@ -49,6 +49,18 @@ class LaunchRequest:
     options: dict[str, Any] = field(default_factory=dict)
     """The simulator's switches."""
 
+    def as_body(self, trace_id: str) -> dict[str, Any]:
+        """The body of ``POST /api/runs`` that asks for the same."""
+        extra = {
+            "name": self.name,
+            "kernels": self.kernels,
+            "set": self.overrides,
+            "sweep": self.sweep,
+            "options": self.options,
+        }
+        body = {"trace_id": trace_id, "gpu_configs": self.gpu_configs, "simulator": self.simulator}
+        return body | {name: value for name, value in extra.items() if value}
+
 
 def launch(trace: Trace, request: LaunchRequest, *, key: str | None = None, body: dict[str, Any] | None = None) -> Run:
     """Make the run and queue its sims.
@@ -71,7 +83,7 @@ def launch(trace: Trace, request: LaunchRequest, *, key: str | None = None, body
             name=request.name,
             trace=trace,
             simulator=request.simulator,
-            request=body or {},
+            request=body or request.as_body(trace.id),
             idempotency_key=key,
             configs=", ".join(variant.label for variant in chosen)[:MAX_CONFIGS_LENGTH],
         )

@@ -178,7 +178,7 @@ class Run(models.Model):
         self.is_baseline = wanted
         self.save(update_fields=["is_baseline"])
 
-    def cancel(self) -> None:
+    def cancel(self, by: str = "") -> None:
         """Ask every unfinished sim to stop. A run that has ended stays as it is."""
         for sim in self.sims.all():
-            sim.request_stop()
+            sim.request_stop(by)

@@ -109,13 +109,13 @@ class SimAdmin(admin.ModelAdmin):
     @admin.action(description="Cancel", permissions=["change"])
     def cancel(self, request: HttpRequest, queryset: "QuerySet[Sim]") -> None:
         for sim in queryset:
-            sim.request_stop()
+            sim.request_stop(by=f"operator {request.user}")
             self.log_change(request, sim, "Cancel asked for.")
         self.message_user(request, "Cancel was asked for.", messages.SUCCESS)
 
     @admin.action(description="Run again as a new attempt", permissions=["change"])
     def requeue(self, request: HttpRequest, queryset: "QuerySet[Sim]") -> None:
-        queued = [sim for sim in queryset if sim.requeue()]
+        queued = [sim for sim in queryset if sim.requeue(by=f"operator {request.user}")]
         for sim in queued:
             self.log_change(request, sim, "Queued again.")
             dispatch(sim.id)
@@ -125,7 +125,8 @@ class SimAdmin(admin.ModelAdmin):
     def mark_failed(self, request: HttpRequest, queryset: "QuerySet[Sim]") -> None:
         unfinished = [sim for sim in queryset if not sim.has_ended]
         for sim in unfinished:
-            sim.heartbeat(Report(SimStatus.FAILED, detail=f"Marked failed by {request.user}."))
+            report = Report(SimStatus.FAILED, detail=f"Marked failed by {request.user}.")
+            sim.heartbeat(report, by=f"operator {request.user}")
             self.log_change(request, sim, "Marked failed.")
         self._tell(request, len(unfinished), queryset.count(), "marked failed")
 

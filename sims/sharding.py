@@ -105,11 +105,11 @@ def _hand_to_finish(whole_id: str) -> None:
     finish_whole.delay(whole_id)
 
 
-def request_stop(whole: Sim) -> None:
+def request_stop(whole: Sim, by: str = "") -> None:
     """Cancel every shard. Queued ones end at once; if all do, so does the whole."""
     Sim.objects.filter(pk=whole.pk).exclude(status__in=ENDED).update(stop_requested=True)
     for shard in whole.shards:
-        shard.request_stop()
+        shard.request_stop(by)
     finish(whole.pk)
 
 
@@ -123,7 +123,7 @@ def finish(whole_id: str) -> bool:
     if whole.has_ended or not all(shard.has_ended for shard in shards):
         return False
     _merge(whole, shards)
-    whole.heartbeat(_report(shards))
+    whole.heartbeat(_report(shards), by="merge of the shards")
     return True
 
 

@@ -6,7 +6,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django_eventstream.models import Event
 
 from cascade_site.charts.bars import BarInput, bar_chart
 from cascade_site.charts.line import line_chart
@@ -16,17 +15,14 @@ from cascade_site.formats import ratio, signed_percent
 from cascade_site.pages import page
 from runs import bodies
 from runs.answer import answer, is_captured_gpu
-from runs.events import channel_of
 from runs.models import Run
 from runs.pages.frame import render_tab as _render
 from runs.pages.frame import run_of as _run
 from runs.reading import overview_json_of, step_timelines_of
 from sims.limiters import PLACES, Spent
 from sims.models import Sim
-from sims.shown import differing_names, value_names, value_of
 
 CONTRIBUTORS = 10
-EVENTS_SHOWN = 500
 
 
 @page()
@@ -128,48 +124,9 @@ def timeline(request: HttpRequest, run_id: str) -> HttpResponse:
     return _render(request, run, "timeline", context)
 
 
-@page()
-def config(request: HttpRequest, run_id: str) -> HttpResponse:
-    run = _run(run_id)
-    sims = list(Sim.objects.filter(run=run).order_by("position"))
-    every = request.GET.get("view") == "all"
-    configs = [sim.config for sim in sims]
-    differing = differing_names(configs)
-    rows = [
-        {"name": name, "values": [value_of(config, name) for config in configs], "differs": name in differing}
-        for name in value_names(configs)
-        if every or len(sims) == 1 or name in differing
-    ]
-    return _render(
-        request, run, "config", {"rows": rows, "every": every, "config_sims": sims, "request_body": run.request}
-    )
-
-
-@page()
-def events(request: HttpRequest, run_id: str) -> HttpResponse:
-    run = _run(run_id)
-    found = Event.objects.filter(channel=channel_of(run.id), eid__gt=0).exclude(type__in=["log", "kernel"])
-    rows = [_event_row(event) for event in found.order_by("-eid")[:EVENTS_SHOWN]]
-    return _render(request, run, "events", {"rows": rows, "shown": EVENTS_SHOWN})
-
-
-def _event_row(event: Any) -> dict[str, Any]:
-    data = json.loads(event.data)
-    return {
-        "id": event.eid,
-        "at": event.created,
-        "type": event.type,
-        "of": data.get("gpu_config") or data.get("sim_id") or data.get("id"),
-        "status": data.get("status"),
-        "attempt": data.get("attempt"),
-        "worker": data.get("worker"),
-        "detail": data.get("detail") or data.get("name"),
-    }
-
-
 @page("POST")
 def cancel(request: HttpRequest, run_id: str) -> HttpResponse:
     run = _run(run_id)
-    run.cancel()
+    run.cancel(by="page")
     messages.success(request, "Cancel was asked for. A sim that is running ends as soon as its runner hears of it.")
     return redirect(f"/runs/{run.id}")

@@ -58,6 +58,7 @@ class SimQuerySet(models.QuerySet["Sim"]):
             if not taken:
                 return None
             sim = self.get(pk=sim_id)
+            sim.actor = "task"
             sim.changed()
             return sim.attempt
 

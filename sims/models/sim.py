@@ -96,6 +96,9 @@ class Sim(models.Model):
     objects = WholeSims()
     everything = SimQuerySet.as_manager()
 
+    actor = ""
+    """Who makes the change that is under way, for its event; no column."""
+
     class Meta:
         ordering = ["run", "position"]
         indexes = [
@@ -166,15 +169,15 @@ class Sim(models.Model):
     def _as_event(self) -> tuple[str, object]:
         from sims.serializers import SimSerializer
 
-        return "sim", SimSerializer(self).data
+        return "sim", {**SimSerializer(self).data, "by": self.actor or None}
 
     def publish(self, events: Sequence[tuple[str, object]]) -> None:
         from runs.events import publish
 
         publish(self.run_id, events)
 
-    def heartbeat(self, report: Report) -> bool:
-        """Take a runner's report; True tells it to stop, and then nothing has changed.
+    def heartbeat(self, report: Report, by: str = "runner") -> bool:
+        """Take a runner's report, or one in its place; True tells it to stop, and then nothing has changed.
 
         A report that goes backwards (``starting`` after ``running``) renews the lease and moves nothing.
         """
@@ -182,6 +185,7 @@ class Sim(models.Model):
             sim = self.lock()
             if sim.has_ended or sim.is_superseded(report.attempt):
                 return True
+            sim.actor = by
             if report.state in ENDED:
                 sim._end(report)
                 return False
@@ -270,17 +274,18 @@ class Sim(models.Model):
             sim.total_up()
             sim.save(update_fields=["cycles", "instructions", "ipc", "simulated_ns", "real_ns", "error"])
 
-    def request_stop(self) -> None:
+    def request_stop(self, by: str = "") -> None:
         """Cancel: a queued sim ends at once, a started one when its runner hears of it, an ended one stays."""
         if self.shards.exists():
             from sims.sharding import request_stop
 
-            request_stop(self)
+            request_stop(self, by)
             return
         with transaction.atomic():
             sim = self.lock()
             if sim.has_ended or sim.stop_requested:
                 return
+            sim.actor = by
             sim.stop_requested = True
             if sim.status == SimStatus.QUEUED:
                 sim.status = SimStatus.CANCELLED
@@ -299,6 +304,7 @@ class Sim(models.Model):
             lease = sim.lease_expires_at
             if sim.status not in STARTED or lease is None or lease >= timezone.now():
                 return False
+            sim.actor = "reaper"
             silence = f"Nothing was heard of worker {sim.worker or 'unknown'} for {settings.CASCADE_LEASE_S} s"
             return sim._give_up(silence)
 
@@ -308,6 +314,7 @@ class Sim(models.Model):
             sim = self.lock()
             if sim.status not in STARTED or sim.attempt != attempt:
                 return False
+            sim.actor = "task"
             return sim._give_up(why)
 
     def give_back(self, attempt: int, why: str) -> bool:
@@ -316,6 +323,7 @@ class Sim(models.Model):
             sim = self.lock()
             if sim.status not in STARTED or sim.attempt != attempt:
                 return False
+            sim.actor = "task"
             if sim.stop_requested:
                 sim._end(Report(SimStatus.CANCELLED, detail="Cancelled."))
                 return False
@@ -334,15 +342,16 @@ class Sim(models.Model):
         self._queue_again(f"{why}; attempt {self.attempt + 1} is queued.")
         return True
 
-    def requeue(self) -> bool:
+    def requeue(self, by: str = "operator") -> bool:
         """An operator's wish: run this ended sim once more, as the next attempt. False if it has not ended."""
         with transaction.atomic():
             sim = self.lock()
             if not sim.has_ended:
                 return False
+            sim.actor = by
             sim._queue_again("Queued again by an operator.")
         for shard in self.shards:
-            shard.requeue()
+            shard.requeue(by)
         return True
 
     def _queue_again(self, detail: str) -> None:

@@ -10,6 +10,7 @@ from django.test import Client
 from runs.models import Run
 from sims.models import Sim, SimFile
 from sims.uploads import MeasuredStream, store_file
+from tests.api.conftest import body_of
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def test_the_zip_has_every_sims_files_in_a_folder_of_its_own(browser: Client, ru
     answer = zipped(browser, run)
     assert answer["Content-Type"] == "application/zip"
     assert f'filename="{run.id}-files.zip"' in answer["Content-Disposition"]
-    archive = zipfile.ZipFile(io.BytesIO(b"".join(answer)))
+    archive = zipfile.ZipFile(io.BytesIO(body_of(answer)))
     assert archive.testzip() is None
     assert archive.namelist() == ["1-SM86_RTX3070/stats.txt", "2-SM80_A100/stats.txt"]
     assert archive.read("2-SM80_A100/stats.txt") == b"SM80_A100" * 100_000
@@ -87,7 +88,7 @@ def test_the_zip_has_every_sims_files_in_a_folder_of_its_own(browser: Client, ru
 def test_a_configs_label_never_leaves_its_folder(browser: Client, sim: Sim) -> None:
     Sim.objects.filter(pk=sim.pk).update(gpu_config="../../a b=\\c")
     store(Sim.objects.get(pk=sim.pk), "x", b"1")
-    assert zipfile.ZipFile(io.BytesIO(b"".join(zipped(browser, sim.run)))).namelist() == ["1-a-b-c/x"]
+    assert zipfile.ZipFile(io.BytesIO(body_of(zipped(browser, sim.run)))).namelist() == ["1-a-b-c/x"]
 
 
 def test_more_than_the_limit_is_refused_with_the_limit(
