@@ -4,7 +4,20 @@ from django.urls import path
 
 from cascade_site import pages
 from cascade_site.metrics import metrics
-from runs.pages import changing, compare, config, correlation, detail, events, files, kernels, listing, log, new
+from runs.pages import (
+    changing,
+    compare,
+    config,
+    correlation,
+    detail,
+    events,
+    files,
+    kernels,
+    listing,
+    log,
+    new,
+    timeline,
+)
 from sims import pages as sim_pages
 from traces import pages as trace_pages
 
@@ -23,7 +36,7 @@ urlpatterns = [
     path("runs/<str:run_id>", detail.summary),
     path("runs/<str:run_id>/kernels", kernels.kernels),
     path("runs/<str:run_id>/correlation", correlation.correlation),
-    path("runs/<str:run_id>/timeline", detail.timeline),
+    path("runs/<str:run_id>/timeline", timeline.timeline),
     path("runs/<str:run_id>/log", log.log),
     path("runs/<str:run_id>/files", files.files),
     path("runs/<str:run_id>/config", config.config),

@@ -10,7 +10,6 @@ from django.shortcuts import redirect
 from cascade_site.charts.bars import BarInput, bar_chart
 from cascade_site.charts.line import line_chart
 from cascade_site.charts.stack import stack_chart
-from cascade_site.colours import colour_of
 from cascade_site.formats import ratio, signed_percent
 from cascade_site.pages import page
 from runs import bodies
@@ -18,7 +17,7 @@ from runs.answer import answer, is_captured_gpu
 from runs.models import Run
 from runs.pages.frame import render_tab as _render
 from runs.pages.frame import run_of as _run
-from runs.reading import overview_json_of, step_timelines_of
+from runs.reading import overview_json_of
 from sims.limiters import PLACES, Spent
 from sims.models import Sim
 
@@ -106,22 +105,6 @@ def _sweep(run: Run, rows: list[dict[str, Any]]) -> Any:
         if isinstance(value, int | float) and time_ns:
             curves.setdefault(sim.gpu_config.split(" ")[0], []).append((float(value), time_ns, f"/sims/{sim.id}"))
     return line_chart(name, list(curves.items()), run.trace.real_ns)
-
-
-@page()
-def timeline(request: HttpRequest, run_id: str) -> HttpResponse:
-    run = _run(run_id)
-    posted = step_timelines_of(run)
-    steps = max((len(row["timeline"].get("steps", [])) for row in posted), default=0)
-    wanted = request.GET.get("step", "0")
-    step = min(int(wanted), max(steps - 1, 0)) if wanted.isascii() and wanted.isdigit() and len(wanted) < 9 else 0
-    shown = []
-    for row in posted:
-        every = row["timeline"].get("steps", [])
-        if step < len(every):
-            shown.append(row | {"step": every[step], "colour": colour_of(row["gpu_config"])})
-    context = {"posted": posted, "shown": shown, "step": step, "steps": range(steps)}
-    return _render(request, run, "timeline", context)
 
 
 @page("POST")

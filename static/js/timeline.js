@@ -25,6 +25,39 @@ function lanesOf(step) {
   return lanes;
 }
 
+// The bare function for a label, and the C++ spelling for a tooltip; names are posted mangled.
+const names = JSON.parse(document.getElementById("kernel-names")?.textContent || "{}");
+const shortName = (name) => names[name]?.[0] || String(name);
+const fullName = (name) => names[name]?.[1] || String(name).slice(0, 300);
+
+// Where nothing runs among bars that are sorted by their start.
+function gapsOf(bars) {
+  const gaps = [];
+  let last = null;
+  let end = 0;
+  for (const bar of bars) {
+    if (last && bar.start > end) gaps.push({ isGap: true, start: end, length: bar.start - end, before: last, after: bar });
+    if (bar.start + bar.length >= end) { last = bar; end = bar.start + bar.length; }
+  }
+  return gaps;
+}
+
+// A lane's gaps; those in which no other stream runs either are the GPU's idle time.
+function nameGaps(lanes) {
+  for (const kind of ["real", "predicted"]) {
+    const ofKind = lanes.filter((lane) => lane.kind === kind);
+    const idle = gapsOf(ofKind.flatMap((lane) => lane.bars).sort((a, b) => a.start - b.start));
+    for (const lane of ofKind) {
+      lane.gaps = gapsOf(lane.bars);
+      let place = 0;
+      for (const gap of lane.gaps) {
+        while (place < idle.length && idle[place].start + idle[place].length < gap.start + gap.length) place += 1;
+        gap.isIdle = place < idle.length && idle[place].start <= gap.start;
+      }
+    }
+  }
+}
+
 class Timeline extends Plot {
   constructor(root, step, colour) {
     super(root);
@@ -42,6 +75,7 @@ class Timeline extends Plot {
       const first = bars.reduce((low, bar) => Math.min(low, bar.start), Infinity);
       for (const bar of bars) bar.start -= first;
     }
+    nameGaps(this.lanes);
     this.end = every.reduce((high, bar) => Math.max(high, bar.start + bar.length), 1);
     this.view = [0, this.end * 1.02];
     this.order = this.lanes.filter((lane) => lane.kind === "predicted").flatMap((lane) => lane.bars).sort((a, b) => a.start - b.start);
@@ -85,6 +119,7 @@ class Timeline extends Plot {
     pen.beginPath();
     pen.rect(LABEL, y, this.width - LABEL - 8, ROW);
     pen.clip();
+    for (const gap of lane.gaps) this.drawGap(pen, gap, y);
     for (const bar of lane.bars) {
       const left = this.toX(bar.start);
       const right = this.toX(bar.start + bar.length);
@@ -92,6 +127,31 @@ class Timeline extends Plot {
       this.drawBar(pen, lane, bar, left, Math.max(1, right - left), y);
     }
     pen.restore();
+  }
+
+  drawGap(pen, gap, y) {
+    const left = Math.max(LABEL, this.toX(gap.start));
+    const right = Math.min(this.width, this.toX(gap.start + gap.length));
+    if (right - left < 3) return;
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, y + 3, right - left, ROW - 6);
+    pen.clip();
+    pen.strokeStyle = cssValue("--line");
+    pen.beginPath();
+    for (let x = left - ROW; x < right; x += 6) { pen.moveTo(x, y + ROW); pen.lineTo(x + ROW, y); }
+    pen.stroke();
+    pen.restore();
+    const text = `${gap.isIdle ? "idle" : "waits"} ${duration(gap.length)}`;
+    const wide = pen.measureText(text).width + 8;
+    if (right - left < wide) return;
+    const middle = (left + right) / 2;
+    pen.fillStyle = cssValue("--ground");
+    pen.fillRect(middle - wide / 2, y + 3, wide, ROW - 6);
+    pen.fillStyle = cssValue("--quiet");
+    pen.textAlign = "center";
+    pen.fillText(text, middle, y + 15);
+    pen.textAlign = "left";
   }
 
   drawBar(pen, lane, bar, x, width, y) {
@@ -110,7 +170,7 @@ class Timeline extends Plot {
       pen.fillStyle = cssValue("--ground");
       pen.save();
       pen.beginPath(); pen.rect(x, y, width - 4, ROW); pen.clip();
-      pen.fillText(bar.kernel.name, x + 4, y + 15);
+      pen.fillText(shortName(bar.kernel.name), x + 4, y + 15);
       pen.restore();
     }
   }
@@ -121,15 +181,21 @@ class Timeline extends Plot {
       if (py < y || py >= y + ROW) continue;
       const time = this.fromX(px);
       const slack = (this.view[1] - this.view[0]) / this.width * 2;
-      return this.lanes[number].bars.find((bar) => time >= bar.start - slack && time <= bar.start + bar.length + slack) || null;
+      const holds = (bar, by) => time >= bar.start - by && time <= bar.start + bar.length + by;
+      const lane = this.lanes[number];
+      return lane.bars.find((bar) => holds(bar, slack)) || lane.gaps.find((gap) => holds(gap, 0)) || null;
     }
     return null;
   }
 
   describe(bar) {
+    if (bar.isGap) {
+      const what = bar.isIdle ? "idle: no kernel ran" : "the stream waited";
+      return [`${duration(bar.length)} ${what}`, `after ${fullName(bar.before.kernel.name)}`, `before ${fullName(bar.after.kernel.name)}`];
+    }
     const kernel = bar.kernel;
     const both = kernel.real_ns && kernel.predicted_ns !== null ? ` (${percent(kernel.predicted_ns / kernel.real_ns - 1)})` : "";
-    return [kernel.name.slice(0, 160), `real ${duration(kernel.real_ns)}, predicted ${duration(kernel.predicted_ns)}${both}`, `${kernel.source}${kernel.trace_kernel ? `, trace kernel ${kernel.trace_kernel}` : ""}`];
+    return [fullName(kernel.name), `real ${duration(kernel.real_ns)}, predicted ${duration(kernel.predicted_ns)}${both}`, `${kernel.source}${kernel.trace_kernel ? `, trace kernel ${kernel.trace_kernel}` : ""}`];
   }
 
   select(bar, px, py) {
@@ -186,15 +252,17 @@ class Timeline extends Plot {
       this.draw();
     });
     const keys = { w: () => this.zoom(1 / 1.3), s: () => this.zoom(1.3), a: () => this.pan(-0.15), d: () => this.pan(0.15), ArrowLeft: () => this.pan(-0.15), ArrowRight: () => this.pan(0.15), ".": () => this.step(1), ",": () => this.step(-1), f: () => this.fit(), 0: () => { this.selected = null; this.fit(); } };
-    this.canvas.addEventListener("keydown", (event) => {
+    this.press = (event) => {
       const action = keys[event.key];
-      if (!action || event.ctrlKey || event.metaKey) return;
+      if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       action();
-    });
+    };
+    this.canvas.addEventListener("keydown", this.press);
   }
 }
 
+let taken = false;
 for (const root of document.querySelectorAll("[data-timeline]")) {
   try {
     const answer = await fetch(root.dataset.timeline);
@@ -204,7 +272,11 @@ for (const root of document.querySelectorAll("[data-timeline]")) {
     const step = row?.timeline?.steps?.[Number(root.dataset.step || 0)];
     if (step) {
       root.hidden = false;
-      new Timeline(root, step, Number(root.dataset.colour));
+      const timeline = new Timeline(root, step, Number(root.dataset.colour));
+      // As in Perfetto the keys work at once: the page's first timeline has them while nothing else has the focus.
+      if (!taken) document.addEventListener("keydown", (event) => { if (event.target === document.body) timeline.press(event); });
+      taken = true;
+      root.dataset.gaps = String(timeline.lanes.reduce((sum, lane) => sum + lane.gaps.length, 0));
       root.dataset.drawn = String(step.kernels.length);
     }
   } catch (problem) {
