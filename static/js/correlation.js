@@ -69,6 +69,36 @@ class Correlation extends Plot {
     this.drawBands(pen);
     this.drawPoints(pen);
     pen.restore();
+    this.keep();
+    this.mark();
+  }
+
+  // What was drawn, so that a mouse that moves over it costs one copy and not all points again.
+  keep() {
+    this.scene ??= document.createElement("canvas");
+    this.scene.width = this.canvas.width;
+    this.scene.height = this.canvas.height;
+    this.scene.getContext("2d").drawImage(this.canvas, 0, 0);
+  }
+
+  mark() {
+    const pen = this.context;
+    const chosen = this.points[this.selected];
+    if (!chosen || this.hidden.has(chosen.config)) return;
+    pen.strokeStyle = cssValue("--text");
+    pen.lineWidth = 2;
+    pen.strokeRect(this.toX(chosen.x) - 6, this.toY(chosen.y) - 6, 12, 12);
+  }
+
+  markAgain() {
+    if (!this.scene) return;
+    const pen = this.context;
+    pen.save();
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    pen.drawImage(this.scene, 0, 0);
+    pen.restore();
+    this.mark();
   }
 
   drawAxes(pen) {
@@ -116,7 +146,10 @@ class Correlation extends Plot {
   }
 
   drawPoints(pen) {
-    this.grid = new Map();
+    // Each cell's points as a list of places: where it begins, and which place follows which.
+    this.columns = Math.ceil(this.width / CELL) + 3;
+    this.first = new Int32Array(this.columns * (Math.ceil(this.height / CELL) + 3)).fill(-1);
+    this.next = new Int32Array(this.points.length);
     const size = this.points.length > 5000 ? 3 : 5;
     const colours = this.configs.map((config) => cssColour(config.colour));
     pen.globalAlpha = this.points.length > 5000 ? 0.55 : 0.8;
@@ -128,26 +161,22 @@ class Correlation extends Plot {
       if (x < MARGIN.left - 4 || x > this.width || y < 0 || y > this.height - MARGIN.bottom + 4) continue;
       pen.fillStyle = colours[point.config];
       pen.fillRect(x - size / 2, y - size / 2, size, size);
-      const cell = Math.floor(x / CELL) * 10000 + Math.floor(y / CELL);
-      const there = this.grid.get(cell);
-      if (there) there.push(place); else this.grid.set(cell, [place]);
+      const cell = this.cellAt(x, y);
+      this.next[place] = this.first[cell];
+      this.first[cell] = place;
     }
     pen.globalAlpha = 1;
-    const chosen = this.points[this.selected];
-    if (chosen && !this.hidden.has(chosen.config)) {
-      pen.strokeStyle = cssValue("--text");
-      pen.lineWidth = 2;
-      pen.strokeRect(this.toX(chosen.x) - 6, this.toY(chosen.y) - 6, 12, 12);
-    }
   }
+
+  cellAt(x, y) { return (Math.floor(y / CELL) + 1) * this.columns + Math.floor(x / CELL) + 1; }
 
   nearest(px, py) {
     let best = -1;
     let distance = CELL * CELL;
     for (let dx = -1; dx <= 1; dx += 1) {
       for (let dy = -1; dy <= 1; dy += 1) {
-        const cell = (Math.floor(px / CELL) + dx) * 10000 + Math.floor(py / CELL) + dy;
-        for (const place of this.grid?.get(cell) || []) {
+        const cell = this.cellAt(px + dx * CELL, py + dy * CELL);
+        for (let place = this.first?.[cell] ?? -1; place >= 0; place = this.next[place]) {
           const point = this.points[place];
           const away = (this.toX(point.x) - px) ** 2 + (this.toY(point.y) - py) ** 2;
           if (away < distance) { distance = away; best = place; }
@@ -167,7 +196,7 @@ class Correlation extends Plot {
 
   select(place) {
     this.selected = place;
-    this.draw();
+    this.markAgain();
     if (place < 0) { this.hideTip(); return; }
     this.showTip(this.toX(this.points[place].x), this.toY(this.points[place].y), this.describe(place));
   }
@@ -183,7 +212,7 @@ class Correlation extends Plot {
     const [x, y] = [this.fromX(px), this.fromY(py)];
     const view = this.view;
     this.view = { x0: x + (view.x0 - x) * factor, x1: x + (view.x1 - x) * factor, y0: y + (view.y0 - y) * factor, y1: y + (view.y1 - y) * factor };
-    this.draw();
+    this.redraw();
   }
 
   listen() {
@@ -206,14 +235,14 @@ class Correlation extends Plot {
       if (Math.hypot(px - drag[0], py - drag[1]) > 2) moved = true;
       this.view = { x0: this.view.x0 + dx, x1: this.view.x1 + dx, y0: this.view.y0 + dy, y1: this.view.y1 + dy };
       drag = [px, py];
-      this.draw();
+      this.redraw();
     });
     this.canvas.addEventListener("pointerup", (event) => {
       drag = null;
       if (!moved) this.open(this.nearest(...this.place(event)));
     });
     this.canvas.addEventListener("pointerleave", () => { if (!drag) this.select(-1); });
-    this.canvas.addEventListener("dblclick", () => { this.view = { ...this.bounds }; this.draw(); });
+    this.canvas.addEventListener("dblclick", () => { this.view = { ...this.bounds }; this.redraw(); });
     this.canvas.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -225,7 +254,7 @@ class Correlation extends Plot {
     } else if (event.key === "Enter") this.open(this.selected);
     else if (event.key === "+" || event.key === "w") this.zoom(1 / 1.3);
     else if (event.key === "-" || event.key === "s") this.zoom(1.3);
-    else if (event.key === "0" || event.key === "f") { this.view = { ...this.bounds }; this.draw(); }
+    else if (event.key === "0" || event.key === "f") { this.view = { ...this.bounds }; this.redraw(); }
   }
 }
 
@@ -257,7 +286,7 @@ function legend(root, plot) {
       const off = button.getAttribute("aria-pressed") === "true";
       button.setAttribute("aria-pressed", String(!off));
       if (off) plot.hidden.add(number); else plot.hidden.delete(number);
-      plot.draw();
+      plot.redraw();
     });
   }
 }

@@ -22,6 +22,11 @@ export class Plot {
     this.draw();
   }
 
+  // Wheels and mice tell of themselves more often than a screen shows anything.
+  redraw() {
+    this.frame ??= requestAnimationFrame(() => { this.frame = null; this.draw(); });
+  }
+
   place(event) {
     const box = this.canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];

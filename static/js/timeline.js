@@ -200,7 +200,7 @@ class Timeline extends Plot {
 
   select(bar, px, py) {
     this.selected = bar;
-    this.draw();
+    this.redraw();
     if (!bar) { this.hideTip(); return; }
     this.showTip(px ?? this.toX(bar.start), py ?? 40, this.describe(bar));
   }
@@ -210,13 +210,13 @@ class Timeline extends Plot {
     const [from, to] = this.view;
     if ((to - from) * factor < 10 || (to - from) * factor > this.end * 4) return;
     this.view = [time + (from - time) * factor, time + (to - time) * factor];
-    this.draw();
+    this.redraw();
   }
 
   pan(share) {
     const by = (this.view[1] - this.view[0]) * share;
     this.view = [this.view[0] + by, this.view[1] + by];
-    this.draw();
+    this.redraw();
   }
 
   step(by) {
@@ -231,7 +231,7 @@ class Timeline extends Plot {
   fit() {
     const bar = this.selected;
     this.view = bar ? [bar.start - bar.length * 0.2, bar.start + bar.length * 1.2] : [0, this.end * 1.02];
-    this.draw();
+    this.redraw();
   }
 
   listen() {
@@ -249,7 +249,7 @@ class Timeline extends Plot {
       const by = this.fromX(drag) - this.fromX(px);
       this.view = [this.view[0] + by, this.view[1] + by];
       drag = px;
-      this.draw();
+      this.redraw();
     });
     const keys = { w: () => this.zoom(1 / 1.3), s: () => this.zoom(1.3), a: () => this.pan(-0.15), d: () => this.pan(0.15), ArrowLeft: () => this.pan(-0.15), ArrowRight: () => this.pan(0.15), ".": () => this.step(1), ",": () => this.step(-1), f: () => this.fit(), 0: () => { this.selected = null; this.fit(); } };
     this.press = (event) => {
