@@ -143,6 +143,8 @@ def paths_of(site: Site) -> list[str]:
         "/runs?sort=-mape,name&q=run&columns=id,name,status,mape",
         *(f"/runs/{run}{tab}" for tab in tabs),
         f"/runs/{run}/kernels?view=names",
+        f"/runs/{run}/log?level=warning",
+        f"/runs/{run}/config?view=preset",
         f"/runs/{run}/correlation?view=names&scale=linear",
         f"/sims/{sim}",
         f"/sims/{sim}/kernels/1",
