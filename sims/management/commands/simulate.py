@@ -1,6 +1,7 @@
 """``python manage.py simulate PATH --config C``: the built-in simulator alone, without service or database."""
 
 import json
+import os
 import sys
 import time
 from argparse import ArgumentParser
@@ -20,6 +21,9 @@ from sims.gpus.spec import GpuSpec
 from traces.accelsim import TraceError
 from traces.selection import parse_selection
 
+MOST_THREADS = 4
+"""More have not been measured."""
+
 
 class Command(BaseCommand):
     help = "Simulate a trace on one GPU with the built-in simulator."
@@ -35,7 +39,13 @@ class Command(BaseCommand):
         parser.add_argument(
             "--set", action="append", default=[], metavar="NAME=VALUE", help="change a value of the config (repeatable)"
         )
-        parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads to use (default 1)")
+        parser.add_argument(
+            "--threads",
+            type=int,
+            default=min(MOST_THREADS, os.cpu_count() or 1),
+            metavar="N",
+            help=f"threads to use (default: one for each core, {MOST_THREADS} at most); the result is the same",
+        )
         parser.add_argument(
             "--l2",
             choices=L2_CHOICES,
