@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine import l2, quantum, scoreboard
+from sims.engine import l2, quantum, scoreboard, sharing
 from sims.engine.chunks import ChunkStore
 from sims.engine.cluster import TOO_MANY_MESSAGES
 from sims.engine.counters import WARP_INSTRUCTIONS
@@ -165,7 +165,7 @@ class Machine:
         gpu, memory, _, sms = self._hardware
         generation = int(self._team["generation"])
         started = [
-            self._pool.submit(quantum.help_out, gpu, memory, sms, trace, *state, generation, thread)
+            self._pool.submit(sharing.help_out, gpu, memory, sms, trace, *state, generation, thread)
             for thread in range(1, self.threads)
         ]
         yield

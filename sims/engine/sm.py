@@ -5,7 +5,7 @@ inside it, and SMs can run their part of a quantum one after the other, or on se
 happen are visited.
 """
 
-from sims.engine import collector, counters, ctas, fetch, issue, loadstore, scoreboard, units
+from sims.engine import bankqueues, collector, counters, ctas, fetch, issue, loadstore, scoreboard, units
 from sims.engine.jit import Record, Table, compiled
 from sims.engine.trace import Trace
 
@@ -43,7 +43,7 @@ def _cycle(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, 
     """One cycle, in the simulator's order: units, load/store unit, collector, issue, fetch."""
     sm.progress = 0
     if sm.blocked_banks and now > sm.last_visit + 1:
-        loadstore.count_skipped(sm, now - sm.last_visit - 1)
+        bankqueues.count_skipped(sm, now - sm.last_visit - 1)
     sm.last_visit = now
     sm.counter[counters.VISITED_CYCLES] += 1
     scoreboard.wake_due(trace, sm, now)
