@@ -57,9 +57,9 @@ def random_line(random: Random, global_bytes: int) -> str:
 WAIT_FOR_COPIES = ("00b0 ffffffff 0 LDGDEPBAR 0 0 0 ", "00c0 ffffffff 0 DEPBAR.LE 0 0 0 ")
 
 
-def random_kernel(random: Random, *, global_bytes: int = 1 << 16) -> str:
-    """A few CTAs of one to four warps, each its own instructions; they wait for their copies before they end."""
-    warps, ctas = random.randint(1, 4), random.randint(1, 12)
+def random_kernel(random: Random, *, max_ctas: int = 12, global_bytes: int = 1 << 16) -> str:
+    """CTAs of one to four warps, each its own instructions; they wait for their copies before they end."""
+    warps, ctas = random.randint(1, 4), random.randint(1, max_ctas)
 
     def warp() -> list[str]:
         lines = [random_line(random, global_bytes) for _ in range(random.randint(0, 25))]
