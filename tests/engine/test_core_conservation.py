@@ -17,9 +17,11 @@ from sims.engine.results import KernelResult
 from sims.engine.smstate import IN_FLIGHT, LOAD_SLOTS, WAITERS
 from sims.gpus import GpuSpec, load_shipped
 from tests.engine.kernel_texts import EXIT, cta, decode, header
-from tests.engine.random_kernels import random_kernel
+from tests.engine.random_kernels import GLOBAL_BASE, random_kernel
 
 SETTINGS = settings(max_examples=25, deadline=None)
+L1, L2 = "Total_core_cache_stats_breakdown", "L2_cache_stats_breakdown"
+ADD = "0010 ffffffff 1 R5 FADD 2 R5 R6 0 0 "
 SLICE_QUEUES = ("arrived", "delayed", "input", "misses", "to_dram", "from_dram", "replies", "leaving")
 CHANNEL_QUEUES = ("delayed", "entering", "moving", "returning", "bank")
 
@@ -83,8 +85,19 @@ def test_every_instruction_is_issued_once(config: str, random: Random) -> None:
 def test_every_sector_is_looked_up_once_in_the_l1(config: str, random: Random) -> None:
     text = random_kernel(random)
     asked, result = asked_for(text), run(Machine(small(config)), text)
-    assert look_ups(outcomes(result, "Total_core_cache_stats_breakdown", "R")) == asked["l1 read"]
-    assert look_ups(outcomes(result, "Total_core_cache_stats_breakdown", "W")) == asked["l1 write"]
+    assert look_ups(outcomes(result, L1, "R")) == asked["l1 read"]
+    assert look_ups(outcomes(result, L1, "W")) == asked["l1 write"]
+
+
+def test_copies_that_nobody_waits_for_are_looked_up_in_the_next_kernel() -> None:
+    machine = Machine(small("SM86_RTX3070"))
+    lines = [f"00a0 ffffffff 0 LDGSTS.E 2 R2 R3 4 1 {GLOBAL_BASE + 128 * i:#x} 4 0 " for i in range(8)]
+    # On every SM a CTA, the second time one that lasts for longer than the copies.
+    copies = header(ctas=machine.spec.sms) + cta([*lines, EXIT]) * machine.spec.sms
+    pause = header(ctas=machine.spec.sms) + cta([ADD] * 400 + [EXIT]) * machine.spec.sms
+    by_kernel = [look_ups(outcomes(run(machine, text), L1, "R")) for text in (copies, pause)]
+    assert by_kernel[0] < sum(by_kernel) == asked_for(copies)["l1 read"]
+    assert (machine._sms["free_loads"] == LOAD_SLOTS).all()
 
 
 @SETTINGS
@@ -92,10 +105,10 @@ def test_every_sector_is_looked_up_once_in_the_l1(config: str, random: Random) -
 def test_every_packet_is_looked_up_once_in_the_l2_and_answered(config: str, random: Random) -> None:
     text = random_kernel(random)
     asked, result = asked_for(text), run(Machine(small(config)), text)
-    reads = misses_sent(outcomes(result, "Total_core_cache_stats_breakdown", "R")) + asked["past l1 read"]
+    reads = misses_sent(outcomes(result, L1, "R")) + asked["past l1 read"]
     writes = asked["l1 write"] + asked["past l1 write"]
-    assert look_ups(outcomes(result, "L2_cache_stats_breakdown", "R")) == reads
-    assert look_ups(outcomes(result, "L2_cache_stats_breakdown", "W")) == writes
+    assert look_ups(outcomes(result, L2, "R")) == reads
+    assert look_ups(outcomes(result, L2, "W")) == writes
     assert result.counters["icnt_total_pkts_simt_to_mem"] == reads + writes
     assert result.counters["icnt_total_pkts_mem_to_simt"] == reads + writes
 
@@ -104,7 +117,7 @@ def test_every_packet_is_looked_up_once_in_the_l2_and_answered(config: str, rand
 @given(config=configs, random=randoms)
 def test_dram_reads_what_the_l2_fetches(config: str, random: Random) -> None:
     result = run(Machine(small(config)), random_kernel(random))
-    fetches = misses_sent(outcomes(result, "L2_cache_stats_breakdown", "R"))
+    fetches = misses_sent(outcomes(result, L2, "R"))
     assert result.counters["n_rd"] == result.counters["total dram reads"] == fetches
 
 
