@@ -1,5 +1,8 @@
 """The timing engine against Accel-Sim: ``python -m tests.benchmarks.engine [--quick] [--config NAME] [--micro] [--no-micro]``.
 
+``--phases NAME`` instead launches the kernels of one workload or microbenchmark up to 40 cycles later: their cycles spread as
+far as they depend on how the launch lies to the DRAM's clock, which is no property of a kernel.
+
 One row per workload and config: cycles without launch latency, Accel-Sim's, the error, warp instructions per second and
 how many times less CPU time than Accel-Sim. Then the totals, the microbenchmarks' score and one workload at 1x, 4x and
 16x its size. CPU time of one core, decoding included, compilation not. Every kernel runs in full: no shortcut is taken.
@@ -26,6 +29,8 @@ from tests.conftest import PROJECT
 TRACES_OF_CONFIG = {"SM7_QV100": "sm70", "SM75_RTX2060": "sm75", "SM86_RTX3070": "sm86", "SM90_H100_idx0": "sm86"}
 QUICK = ("vectoradd", "vectoradd_low", "stress_atomics", "transpose_naive", "stress_ffma", "hgemm_tensor")
 SCALES = (1, 4, 16)
+PHASES = range(0, 41, 4)
+"""Cycles by which launches are put off to see how much a kernel depends on when it starts."""
 
 
 @dataclass
@@ -37,6 +42,15 @@ class Run:
     cpu_seconds: float = 0.0
 
 
+@dataclass
+class Reference:
+    """Accel-Sim's cycles of a folder's kernels by number, launch latency apart."""
+
+    folder: Path
+    launch_latency: int
+    cycles: dict[int, int]
+
+
 def main() -> None:
     options = parse_options()
     shared = Path(os.environ.get("CASCADE_SHARED", PROJECT.parent / "shared")) / "reference"
@@ -44,6 +58,9 @@ def main() -> None:
         sys.exit(f"the reference material is not at {shared}; set CASCADE_SHARED to its parent folder")
     configs = [name for name in TRACES_OF_CONFIG if options.config in name]
     warm_up(shared)
+    if options.phases:
+        start_phases(shared, configs, options.phases)
+        return
     if not options.micro:
         reference_table(shared, configs, options.quick)
     if not options.no_micro:
@@ -58,6 +75,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--config", default="", help="only configs whose name contains this")
     parser.add_argument("--micro", action="store_true", help="only the microbenchmarks")
     parser.add_argument("--no-micro", action="store_true", help="without the microbenchmarks")
+    parser.add_argument("--phases", metavar="NAME", help="only this: how its kernels depend on when they start")
     return parser.parse_args()
 
 
@@ -154,6 +172,48 @@ def microbenchmarks(shared: Path, configs: list[str]) -> None:
     for error, name in sorted(errors, reverse=True)[:5]:
         print(f"    {100 * error:6.2f} %  {name}")
     print()
+
+
+def start_phases(shared: Path, configs: list[str], name: str) -> None:
+    """The same kernels launched a few cycles later each time; all else is equal. One row per kernel and config.
+
+    ``error`` is that of the launch Accel-Sim has too, ``spread`` what the slowest launch takes more than the fastest.
+    """
+    print(
+        f"{'config':<16}{'kernel':<20}{'Accel-Sim':>10}{'ours':>9}{'error %':>9}{'fastest':>9}{'slowest':>9}{'spread %':>10}"
+    )
+    for config in configs:
+        reference = reference_of(shared, config, name)
+        if not reference.cycles or not (reference.folder / "kernelslist.g").exists():
+            continue
+        spec = read_accelsim_config(shared / "accelsim/configs" / config).spec
+        latencies = [reference.launch_latency + phase for phase in PHASES]
+        runs = [run_folder(reference.folder, replace(spec, launch_latency_cycles=late)).cycles for late in latencies]
+        for kernel, expected in reference.cycles.items():
+            cycles = [run[kernel - 1] for run in runs]
+            print(
+                f"{config:<16}{f'{name} {kernel}':<20}{expected:>10}{cycles[0]:>9}{100 * (cycles[0] / expected - 1):>9.2f}"
+                f"{min(cycles):>9}{max(cycles):>9}{100 * (max(cycles) / min(cycles) - 1):>10.2f}",
+                flush=True,
+            )
+
+
+def reference_of(shared: Path, config: str, name: str) -> Reference:
+    """What Accel-Sim says about a workload or a microbenchmark on a config; without cycles if it was not run there."""
+    traces = TRACES_OF_CONFIG[config]
+    if (shared / "microbench/traces" / name).is_dir():
+        rows = csv.DictReader((shared / "microbench/results.csv").open())
+        points = [r for r in rows if (r["config"], r["bench"], r["variant"]) == (config, name, "config")]
+        return Reference(
+            shared / "microbench/traces" / name / traces,
+            int(points[0]["launch_latency"]) if points else 0,
+            {int(point["kernel"]): int(point["cycles_net"]) for point in points},
+        )
+    latency = read_accelsim_config(shared / "accelsim/configs" / config).spec.launch_latency_cycles
+    rows = csv.DictReader((shared / "accelsim/logs/kernels.csv").open())
+    kernels = [r for r in rows if (r["config"], r["workload"]) == (config, name)]
+    cycles = {number: int(row["gpu_sim_cycle"]) - latency for number, row in enumerate(kernels, start=1)}
+    return Reference(shared / "accelsim/traces" / name / traces, latency, cycles)
 
 
 def scaling(shared: Path) -> None:
