@@ -2,6 +2,7 @@
 
 Between two exchanges over the crossbars channels are independent of each other, so each runs its stretch alone.
 Order inside a cycle: DRAM ticks that fall before it; replies leave the slices; a tick at its very time; slices.
+Twin: tests/engine/twins/channel.py.
 """
 
 from sims.engine import dram, l2

@@ -10,7 +10,7 @@
 Orders are queues of bytes in one word, the oldest lowest: of the sub-cores that have latched an instruction of a class
 (``latch_order``), and of the units allocated in a sub-core (``collector_order``, unit + 1).
 
-Microbenchmarks: ``reg_bank``, ``op_mix``, ``op_warps``. Twin: tests/engine/twins.py.
+Microbenchmarks: ``reg_bank``, ``op_mix``, ``op_warps``. Twin: tests/engine/twins/collector.py.
 """
 
 import numpy as np

@@ -7,7 +7,7 @@ buffer holds ``icnt_buffer`` packets.
 
 Inputs that want an output are bits of a mask per output, outputs that are wanted bits of one mask; an input whose head is not
 ready yet lies in a calendar. So a cycle costs only what moves.
-Microbenchmarks: ``l2_stream``, ``slice_rate``, ``atomics``. Twin: tests/engine/twins.py.
+Microbenchmarks: ``l2_stream``, ``slice_rate``, ``atomics``. Twin: tests/engine/twins.
 """
 
 import numpy as np

@@ -8,7 +8,7 @@
   writes ``wl``; the data leave in order, one request a tick.
 
 A tick that moved nothing computes when the next one can; ticks until then are skipped. Scheduling policy: :func:`_assign`.
-Microbenchmarks: ``dram_chain``, ``dram_bank``, ``dram_read``, ``dram_write``, ``dram_rw``. Twin: tests/engine/twins.py.
+Microbenchmarks: ``dram_chain``, ``dram_bank``, ``dram_read``, ``dram_write``, ``dram_rw``. Twin: tests/engine/twins/dram.py.
 """
 
 import numpy as np

@@ -10,7 +10,7 @@ Lines lie in a hash table and, per set, in a list from newest to oldest (a set h
 same cycle are ordered by way, as Accel-Sim's search for the smallest time stamp finds them.
 
 Replacement policy: :func:`find_victim` and :func:`touch` are the only places that know it.
-Microbenchmarks: ``l1_basic``, ``l1_capacity``, ``l1_store``, ``l1_miss_stream``, ``l1_misc``. Twin: tests/engine/twins.py.
+Microbenchmarks: ``l1_basic``, ``l1_capacity``, ``l1_store``, ``l1_miss_stream``, ``l1_misc``. Twin: tests/engine/twins/l1.py.
 """
 
 import numpy as np

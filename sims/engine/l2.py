@@ -6,7 +6,7 @@ allocating on writes without fetching; a sector is readable when all its bytes w
 invalid line, else the least recently used without a pending sector; its dirty sectors go to DRAM as one write-back.
 
 Replacement policy: :func:`find_victim` and :func:`touch` are the only places that know it.
-Microbenchmarks: ``l2_chain``, ``l2_capacity``, ``l2_store``, ``slice_rate``. Twin: tests/engine/twins.py.
+Microbenchmarks: ``l2_chain``, ``l2_capacity``, ``l2_store``, ``slice_rate``. Twin: tests/engine/twins/l2.py.
 """
 
 import numpy as np
