@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from sims.engine import addresses, clock, crossbar, scheduler
 from sims.engine.chunks import Arena
 from sims.engine.hashing import hash_tables, hashed
-from sims.engine.memory import SCHEDULE, new_networks
+from sims.engine.jit import Record, compiled
+from sims.engine.memory import Memory, new_memory, new_networks
 from sims.engine.parameters import parameters_of
+from sims.engine.pointers import Pointer, bundle, struct
 from sims.gpus import load_shipped
 from tests.engine import twins
 
@@ -19,9 +21,22 @@ ADDRESSES = st.integers(0, (1 << 48) - 1)
 SETTINGS = settings(max_examples=200, deadline=None)
 
 
+# Compiled functions get the types they have in a kernel. Others would be compiled apart and change the sealed code cache.
+
+
 @cache
-def gpu(config: str) -> np.void:
-    return parameters_of(load_shipped()[config])
+def gpu(config: str) -> Pointer:
+    return struct(parameters_of(load_shipped()[config]))
+
+
+@compiled
+def slice_hash(gpu: Record, high: int) -> int:
+    return hashed(gpu.slice_hash, high)
+
+
+@compiled
+def schedule_ticks(time: Record, memory: Memory, cycles: int) -> None:
+    clock.schedule_ticks(time, memory.schedule, cycles)
 
 
 @cache
@@ -32,7 +47,9 @@ def address_map(config: str) -> twins.AddressMap:
 @SETTINGS
 @given(high=st.integers(0, (1 << 24) - 1), size=st.sampled_from([16, 32, 64]))
 def test_the_hash_tables_give_the_parities(high: int, size: int) -> None:
-    assert hashed(hash_tables(size), high) == twins.ipoly(high, 0, size)
+    record = parameters_of(load_shipped()["SM86_RTX3070"])
+    record["slice_hash"] = hash_tables(size)
+    assert slice_hash(struct(record), high) == twins.ipoly(high, 0, size)
 
 
 @SETTINGS
@@ -51,19 +68,19 @@ def test_dram_ticks_fall_where_the_twin_puts_them(core: float, dram: float, cycl
     spec = load_shipped()["SM86_RTX3070"].with_overrides({"core_clock_mhz": core, "memory_clock_mhz": dram})
     record = new_networks(spec).clock[0]
     plain = twins.Clock(float(record["core_period"]), float(record["dram_period"]))
-    schedule = np.zeros(1024, SCHEDULE)
-    clock.schedule_ticks(record, schedule, cycles)
-    assert schedule[:cycles].tolist() == [plain.step() for _ in range(cycles)]
+    memory = new_memory(spec.with_overrides({"sms": 1, "memory_channels": 1}))
+    schedule_ticks(struct(record), bundle(memory), cycles)
+    assert memory.schedule[:cycles].tolist() == [plain.step() for _ in range(cycles)]
 
 
 @SETTINGS
 @given(rounds=st.lists(st.sets(st.integers(0, 45), min_size=1), min_size=1, max_size=20))
 def test_a_crossbar_output_serves_its_inputs_round_robin(rounds: list[set[int]]) -> None:
-    net, plain = new_networks(load_shipped()["SM86_RTX3070"]).requests[0], twins.RoundRobin(46)
+    net, plain = struct(new_networks(load_shipped()["SM86_RTX3070"]).requests[0]), twins.RoundRobin(46)
     waiting: set[int] = set()
     for wanting in rounds:
         for source in wanting - waiting:
-            crossbar.add_head(net, source, 7, 0, 0)
+            crossbar.add_head(net, source, np.int16(7), 0, 0)
         waiting |= wanting
         chosen = plain.grant(waiting)
         assert crossbar.grant(net, 7) == chosen
@@ -74,7 +91,7 @@ def test_a_crossbar_output_serves_its_inputs_round_robin(rounds: list[set[int]])
 @given(last=st.integers(0, 63), ready=st.sets(st.integers(0, 63), min_size=1))
 def test_loose_round_robin_takes_the_next_ready_warp(last: int, ready: set[int]) -> None:
     mask = np.uint64(sum(1 << warp for warp in ready))
-    assert scheduler.loose_round_robin(last, mask) == min(ready, key=lambda warp: (warp - last - 1) % 64)
+    assert scheduler.loose_round_robin(np.int32(last), mask) == min(ready, key=lambda warp: (warp - last - 1) % 64)
 
 
 @SETTINGS
