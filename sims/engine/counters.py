@@ -35,9 +35,11 @@ CACHE_COUNTERS = CACHE_FAILURES + _TYPES * len(FAILURES)
     REQUESTS,
     COUNTED_TWICE,
     NEVER_COUNTED,
-) = range(CACHE_COUNTERS, CACHE_COUNTERS + 13)
-"""COUNTED_TWICE: LDGSTS; NEVER_COUNTED: shared-memory atomics without a destination. Accel-Sim's warp instruction count has
-them so."""
+    ACTIVE_CYCLES,
+    RESIDENT_WARP_CYCLES,
+) = range(CACHE_COUNTERS, CACHE_COUNTERS + 15)
+"""ACTIVE_CYCLES: with a CTA. RESIDENT_WARP_CYCLES: of each warp from its CTA's start to its own end. COUNTED_TWICE: LDGSTS;
+NEVER_COUNTED: shared-memory atomics without a destination. Accel-Sim's warp instruction count has them so."""
 
 # Channel counters.
 DRAM_READS, DRAM_WRITES, ACTIVATES, PRECHARGES, ATOMS_READ, ATOMS_WRITTEN = range(6)

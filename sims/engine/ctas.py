@@ -58,6 +58,7 @@ def start_cta(trace: Trace, sm: Record, launch: Record, cta: int, now: int) -> N
     sm.resident += 1
     sm.launch_pending += 1
     sm.cta_launch[slot] = now
+    sm.cta_start[slot] = now
     sm.cta_number[slot] = cta
     sm.cta_sectors[slot] = trace.cta_sectors[row]
     for barrier in range(BARRIERS):

@@ -8,6 +8,7 @@ Microbenchmarks: ``fix_exit``, ``fix_len``, ``cta``.
 
 import numpy as np
 
+from sims.engine import counters
 from sims.engine.accounts import WHY_FETCH
 from sims.engine.jit import Record, bit, compiled, count_trailing_zeros, first_from
 from sims.engine.scoreboard import EMPTY, consider
@@ -69,6 +70,7 @@ def _retire_between(trace: Trace, sm: Record, start: int, stop: int, now: int) -
 def _retire(trace: Trace, sm: Record, warp: int, now: int) -> None:
     sm.warp_state[warp] = EMPTY
     slot = sm.warp_slot[warp]
+    sm.counter[counters.RESIDENT_WARP_CYCLES] += now - sm.cta_start[slot]
     sm.cta_left[slot] -= 1
     if sm.cta_left[slot] > 0:
         return
@@ -79,3 +81,4 @@ def _retire(trace: Trace, sm: Record, warp: int, now: int) -> None:
     if sm.resident == 0:
         # The schedulers' rotation only advances in cycles in which CTAs are resident.
         sm.rotation += now + 1 - sm.active_since
+        sm.counter[counters.ACTIVE_CYCLES] += now + 1 - sm.active_since

@@ -33,6 +33,9 @@ class KernelResult:
     """Without the launch latency; Accel-Sim's gpu_sim_cycle is the sum of both."""
     launch_cycles: int
     occupancy: Occupancy
+    """What fits."""
+    achieved_occupancy: float
+    """Warps resident on the SMs that had work, as a share of the slots there."""
     counters: dict[str, float]
     """By Accel-Sim's stat names, this kernel's share."""
     cycles_by_cause: dict[str, float]
@@ -59,6 +62,7 @@ def collect(
         cycles=cycles,
         launch_cycles=spec.launch_latency_cycles,
         occupancy=occupancy,
+        achieved_occupancy=_achieved_occupancy(sm, spec),
         counters=_named(sm, slices, channel, program, spec, cycles),
         cycles_by_cause=_shares(after.stall - before.stall, cycles * spec.sms * spec.schedulers_per_sm),
         utilisation=_utilisation(after.busy - before.busy, cycles * spec.sms * spec.schedulers_per_sm),
@@ -66,6 +70,11 @@ def collect(
         l2_bandwidth_gbs=sectors * SECTOR_BYTES / seconds / 1e9,
         unknown_opcodes=dict(program.unknown_opcodes),
     )
+
+
+def _achieved_occupancy(sm: NDArray[np.int64], spec: GpuSpec) -> float:
+    slot_cycles = int(sm[counters.ACTIVE_CYCLES]) * spec.warps_per_sm
+    return int(sm[counters.RESIDENT_WARP_CYCLES]) / slot_cycles if slot_cycles else 0.0
 
 
 def _atom_bytes(spec: GpuSpec) -> int:

@@ -130,6 +130,13 @@ def test_another_scheduler_changes_the_order_but_not_the_work() -> None:
     assert greedy.counters["gpgpu_n_tot_w_icount"] == run(Machine(SPEC), text).counters["gpgpu_n_tot_w_icount"]
 
 
+def test_a_warp_counts_as_resident_until_its_own_end() -> None:
+    alone = run(Machine(SPEC), header() + cta([ADD] * 100 + [EXIT]))
+    assert alone.achieved_occupancy == 1 / SPEC.warps_per_sm
+    short_beside_long = run(Machine(SPEC), header(threads=64) + cta([EXIT], [ADD] * 100 + [EXIT]))
+    assert 1 / SPEC.warps_per_sm < short_beside_long.achieved_occupancy < 1.2 / SPEC.warps_per_sm
+
+
 def test_it_names_what_a_config_asks_for_and_it_lacks() -> None:
     assert any("two_level" in note for note in Machine(replace(SPEC, scheduler="two_level")).unsupported)
     assert Machine(SPEC).unsupported == []

@@ -110,7 +110,7 @@ def report_of(
         instructions=counts.thread_instructions,
         warp_instructions=counts.warp_instructions,
         simulated_ns=result.cycles * 1e3 / spec.core_clock_mhz,
-        occupancy=result.occupancy.warps_per_sm() / spec.warps_per_sm,
+        occupancy=result.achieved_occupancy,
         l1_hit_rate=_hit_rate(stats, "L1D"),
         l2_hit_rate=_hit_rate(stats, "L2"),
         dram_bytes=SECTOR_BYTES * sum(int(sectors) for sectors in dram),
@@ -124,7 +124,7 @@ def report_of(
 def _own_stats(result: KernelResult, spec: GpuSpec) -> dict[str, Stat]:
     stats: dict[str, Stat] = {
         "cascade_ctas_per_sm": result.occupancy.ctas_per_sm,
-        "cascade_occupancy": result.occupancy.warps_per_sm() / spec.warps_per_sm,
+        "cascade_theoretical_occupancy": result.occupancy.warps_per_sm() / spec.warps_per_sm,
         "cascade_occupancy_limiter": result.occupancy.limiter,
         "cascade_dram_bandwidth_gbs": result.dram_bandwidth_gbs,
         "cascade_dram_bandwidth_share": result.dram_bandwidth_gbs / spec.memory_bandwidth_gbs,
