@@ -42,8 +42,7 @@ class Up:
     def end(self, signum: int) -> int:
         """Signal it; its exit code."""
         self.process.signal(signum)
-        # A Celery worker that is told to end while it starts may not hear it: up gives it 20 s, and the web server 10 s.
-        wait_until(lambda: not self.process.is_running, "up ends", 45)
+        wait_until(lambda: not self.process.is_running, "up ends", 30)
         return self.process.stop()
 
 
