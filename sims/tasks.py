@@ -5,6 +5,7 @@ import os
 from typing import Any
 
 from celery import shared_task
+from celery.exceptions import Reject
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -29,6 +30,9 @@ def dispatch(sim_id: str) -> None:
 @shared_task(bind=True)
 def simulate(self: Any, sim_id: str) -> None:
     """Do one sim, if nobody else does: a message may come twice, late, or for a sim that was cancelled."""
+    if worker.is_shutting_down():
+        # It may still be given what another of its tasks has just put back.
+        raise Reject("the worker shuts down", requeue=True)
     attempt = Sim.everything.claim(sim_id, f"{self.request.hostname or 'local'}/{os.getpid()}")
     if attempt is None:
         return

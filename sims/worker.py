@@ -6,6 +6,7 @@ worker is killed.
 """
 
 import os
+import select
 import warnings
 from typing import Any
 
@@ -22,6 +23,11 @@ _writing_end: int | None = None
 def lifeline() -> int | None:
     """A descriptor that becomes readable when this process's worker shuts down; None outside of a worker."""
     return _reading_end
+
+
+def is_shutting_down() -> bool:
+    """Whether this process's worker is about to end; never outside of a worker."""
+    return _reading_end is not None and bool(select.select([_reading_end], [], [], 0)[0])
 
 
 @worker_init.connect
