@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 
@@ -164,13 +164,18 @@ class Machine:
         """The other threads, for as long as compiled code runs; it sends them home itself."""
         gpu, memory, _, sms = self._hardware
         generation = int(self._team["generation"])
-        started = [
-            self._pool.submit(sharing.help_out, gpu, memory, sms, trace, *state, generation, thread)
-            for thread in range(1, self.threads)
-        ]
-        yield
-        for helper in started:
-            helper.result()
+        started: list[Future[None]] = []
+        try:
+            for thread in range(1, self.threads):
+                arguments = gpu, memory, sms, trace, *state, generation, thread
+                started.append(self._pool.submit(sharing.help_out, *arguments))
+            yield
+        finally:
+            if started and int(self._team["generation"]) == generation:
+                # Interrupted before compiled code began: nobody else sends them home. The task is DONE between two runs.
+                self._team["generation"] += 1
+            for helper in started:
+                helper.result()
 
     def _start(self, program: Program, occupancy: Occupancy) -> np.void:
         launch = np.zeros(1, LAUNCH)[0]

@@ -3,9 +3,11 @@
 import io
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sims.engine import quantum
 from sims.engine.decode import open_program
 from sims.engine.machine import Machine
 from sims.engine.results import KernelResult
@@ -56,3 +58,16 @@ def test_a_cold_machine_answers_as_it_did_when_it_was_new(threads: int, random: 
     first = run(machine, *texts)
     machine.cold()
     assert run(machine, *texts) == first
+
+
+def test_an_interrupt_between_two_slices_leaves_no_thread_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(spec_of("SM86_RTX3070"), threads=2)
+
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(quantum, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(machine, store_flood(42, 12))
+    # The helper's thread takes other work only when it has come home.
+    assert machine._pool.submit(int).result(timeout=10) == 0
