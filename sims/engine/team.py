@@ -41,10 +41,15 @@ PATIENCE = 2000
 yield_core = types.ExternalFunction("sched_yield", types.int32())
 
 
-def _place(builder: Any, team: types.Type, record: Any, name: str) -> Any:
-    _, offset = team.field(name)
-    place = builder.gep(record, [ir.Constant(ir.IntType(64), offset)], inbounds=True)
-    return builder.bitcast(place, ir.IntType(64).as_pointer())
+NUMBER = ir.IntType(64)
+
+
+def _place(builder: Any, team: types.Type, record: Any, name: str, index: Any = None) -> Any:
+    """Where a field of the record lies, or the cache line with this index of a field of lines."""
+    offset = ir.Constant(NUMBER, team.dtype.fields[name][1])
+    if index is not None:
+        offset = builder.add(offset, builder.mul(index, ir.Constant(NUMBER, CACHE_LINE_BYTES)))
+    return builder.bitcast(builder.gep(record, [offset], inbounds=True), NUMBER.as_pointer())
 
 
 @intrinsic  # type: ignore[misc]
@@ -52,11 +57,8 @@ def take_of_share(typing_context: Any, team: Any, share: Any) -> Any:
     """How many items of a thread's share were taken before this call, which takes one."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _, offset = team.dtype.fields["taken"]
-        line = builder.mul(arguments[1], ir.Constant(ir.IntType(64), CACHE_LINE_BYTES))
-        place = builder.gep(arguments[0], [builder.add(line, ir.Constant(ir.IntType(64), offset))], inbounds=True)
-        pointer = builder.bitcast(place, ir.IntType(64).as_pointer())
-        return builder.atomic_rmw("add", pointer, ir.Constant(ir.IntType(64), 1), "seq_cst")
+        place = _place(builder, team, arguments[0], "taken", arguments[1])
+        return builder.atomic_rmw("add", place, ir.Constant(NUMBER, 1), "seq_cst")
 
     return types.int64(team, types.int64), generate
 
@@ -66,11 +68,8 @@ def refill_share(typing_context: Any, team: Any, share: Any) -> Any:
     """None of the share's items is taken."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _, offset = team.dtype.fields["taken"]
-        line = builder.mul(arguments[1], ir.Constant(ir.IntType(64), CACHE_LINE_BYTES))
-        place = builder.gep(arguments[0], [builder.add(line, ir.Constant(ir.IntType(64), offset))], inbounds=True)
-        pointer = builder.bitcast(place, ir.IntType(64).as_pointer())
-        builder.store_atomic(ir.Constant(ir.IntType(64), 0), pointer, "release", 8)
+        place = _place(builder, team, arguments[0], "taken", arguments[1])
+        builder.store_atomic(ir.Constant(NUMBER, 0), place, "release", 8)
         return context.get_dummy_value()
 
     return types.void(team, types.int64), generate
