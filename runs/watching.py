@@ -56,7 +56,7 @@ def comparison_table(run: Run) -> str:
             *lines[1:-1],
             rule,
             lines[-1],
-            "Times in microseconds; in brackets the error against the real time.",
+            "Times in microseconds; in brackets the difference from the real time, an error only on the GPU that it is of.",
         ]
     )
 
