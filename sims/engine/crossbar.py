@@ -193,7 +193,7 @@ def transfer_replies(net: Record, memory: Memory, now: int) -> None:
         source = grant(net, output)
         index = pop(packets, slices[source].leaving)
         packets[index].time = now
-        push(packets, ports[output].replies, index)
+        push(packets, ports[output].returned, index)
         if slices[source].leaving.count > 0:
             head = packets[slices[source].leaving.head]
             prefetch(packets, head.next)

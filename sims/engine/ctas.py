@@ -16,29 +16,6 @@ from sims.engine.smstate import BARRIERS, CTA_SLOTS, REGISTERS, RESULT_SLOTS
 from sims.engine.statics import PIPES
 from sims.engine.trace import Trace
 
-LAUNCH = np.dtype(
-    [
-        ("ctas", "i8"),
-        ("loaded", "i8"),  # CTAs in the chunk store so far
-        ("next_cta", "i8"),
-        ("warps_per_cta", "i8"),
-        ("ctas_per_sm", "i8"),
-        ("l1_ways", "i8"),
-        ("last_sm", "i8"),
-        ("cycle", "i8"),  # SM time, from the kernel's start
-        ("limit", "i8"),  # end of the quantum
-        ("start", "i8"),  # global cycle of the kernel's start
-        ("end", "i8"),  # cycle in which the last CTA ended
-        ("phase", "i8"),
-        ("tight", "i8"),  # SMs whose request buffer might fill in this quantum
-        ("horizon", "i8"),  # those SMs run up to this cycle next
-        ("crossed", "i8"),  # cycle up to which the request crossbar has been run
-        ("packets_per_cycle", "i8"),  # most that an SM can send
-        ("has_clusters", "i8"),
-    ]
-)
-"""A running kernel: its shape and how far it is. One record."""
-
 NO_EXIT = 1
 """Error of an SM: a warp of the trace does not end with EXIT."""
 
@@ -125,11 +102,33 @@ def show_launched(sm: Record, launch: Record, now: int) -> None:
 
 
 @compiled
-def cycles_to_next_stop(sm: Record, launch: Record) -> int:
-    """Cycles in which the SM will surely not have room for another CTA: a CTA ends no sooner than its longest warp issues."""
-    if sm.resident < launch.ctas_per_sm:
+def give(sm: Record, cta: int, now: int) -> None:
+    """CTA ``cta`` is the SM's from the end of cycle ``now`` on; it starts where the SM runs on (:func:`start_given`)."""
+    sm.given_cta = cta
+    sm.given_cycle = now
+
+
+@compiled
+def start_given(trace: Trace, sm: Record, launch: Record) -> None:
+    """Start the CTA that the SM was given, if it was."""
+    if sm.given_cta >= 0:
+        start_cta(trace, sm, launch, sm.given_cta, sm.given_cycle)
+        sm.given_cta = -1
+
+
+@compiled
+def cycles_to_next_stop(trace: Trace, sm: Record, launch: Record, cta: int) -> int:
+    """Cycles in which the SM, which gets CTA ``cta`` next, will surely not have room for another.
+
+    A CTA ends no sooner than its longest warp issues.
+    """
+    if sm.resident + 1 < launch.ctas_per_sm:
         return 1
-    soonest = np.int64(INFINITE)
+    longest = np.int64(1)
+    first = trace.cta_warps[cta & (trace.cta_rows[0] - 1)]
+    for i in range(first, first + launch.warps_per_cta):
+        longest = max(longest, trace.warp_length[i])
+    soonest = longest
     for slot in range(launch.ctas_per_sm):
         if sm.cta_used & bit(slot):
             longest = np.int64(1)
@@ -170,6 +169,7 @@ def prepare_sm(gpu: Record, sm: Record, launch: Record) -> None:
     sm.last_end = 0
     sm.error = 0
     sm.next_age = 0
+    sm.given_cta = -1
     sm.blocked_banks = 0
     sm.messages = 0
     sm.arrivals = 0

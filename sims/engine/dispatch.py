@@ -138,7 +138,7 @@ def _send_bypass(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Re
     index = l1.new_packet(gpu, packets, port, sm, address, kind, reference)
     packets[index].byte_mask = trace.sector_masks[sm.dispatch_pointer]
     packets[index].time = launch.start + now + 1
-    push(packets, port.requests, index)
+    push(packets, port.sent, index)
     count_request(sm, packets[index])
     sm.dispatch_pointer += 1
     sm.dispatch_remaining -= 1

@@ -348,7 +348,7 @@ def send_miss(packets: Table, port: Record, sm: Record, cycle: int) -> None:
     sm.miss_head = packets[index].next
     sm.miss_count -= 1
     packets[index].time = cycle
-    push(packets, port.requests, index)
+    push(packets, port.sent, index)
 
 
 @compiled

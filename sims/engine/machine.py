@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine import l2, quantum, scoreboard, sharing
+from sims.engine import exchange, l2, quantum, scoreboard, sharing
 from sims.engine.chunks import ChunkStore
 from sims.engine.cluster import TOO_MANY_MESSAGES
 from sims.engine.counters import WARP_INSTRUCTIONS
-from sims.engine.ctas import LAUNCH, NO_EXIT, prepare_sms
+from sims.engine.ctas import NO_EXIT, prepare_sms
 from sims.engine.errors import Cancelled, KernelError
 from sims.engine.mbarrier import TOO_MANY_MBARRIERS
 from sims.engine.memory import Memory, Networks, new_memory, new_networks
@@ -22,6 +22,7 @@ from sims.engine.parameters import MAX_L1_MSHRS, MAX_WARPS, parameters_of
 from sims.engine.pointers import Pointer, bundle, rows, struct
 from sims.engine.program import Program
 from sims.engine.results import Counts, KernelResult, collect
+from sims.engine.running import LAUNCH, Running
 from sims.engine.smstate import IN_FLIGHT, LOAD_SLOTS, MBARRIERS, MESSAGES, SM_STATE, WAITERS
 from sims.engine.team import MAX_THREADS, TEAM
 from sims.gpus.spec import GpuSpec
@@ -63,7 +64,7 @@ class Machine:
         self._memory: Memory = new_memory(self.spec)
         self._networks: Networks = new_networks(self.spec)
         self._sms = new_sms(self.spec, self._gpu)
-        self._hardware = struct(self._gpu), bundle(self._memory), bundle(self._networks), rows(self._sms)
+        self._hardware = struct(self._gpu), bundle(self._memory), bundle(self._networks)
         self._last_sm = self.spec.sms - 1
         self._cycle = 0
         self._counts = _snapshot(self._sms, self._memory, 0)
@@ -76,7 +77,7 @@ class Machine:
     def memcpy_to_device(self, address: int, size_bytes: int) -> None:
         """A MemcpyHtoD line: fills L2 tags, costs no time."""
         if self.spec.memcpy_fills_l2 and size_bytes > 0:
-            gpu, memory, _, _ = self._hardware
+            gpu, memory, _ = self._hardware
             l2.copy_from_host(gpu, memory, address, size_bytes, self._cycle)
 
     def cold(self) -> None:
@@ -136,13 +137,14 @@ class Machine:
     ) -> Iterator[None]:
         """Run the kernel to its end, and stop for the caller now and then."""
         stopped = np.zeros(self.spec.sms, np.int64)
-        state = struct(launch), rows(stopped), struct(self._team)
+        _, memory, networks = self._hardware
+        running = bundle(Running(self._gpu, self._sms, launch, stopped, self._team))
         trace = bundle(store.trace())
         budget = 16
         while True:
             began = time.monotonic()
-            with self._helpers(trace, state):
-                status = quantum.advance(*self._hardware, trace, *state, budget)
+            with self._helpers(running, trace):
+                status = quantum.advance(running, memory, networks, trace, budget)
             budget = _next_budget(budget, time.monotonic() - began)
             if status == quantum.ENDED:
                 return
@@ -155,20 +157,21 @@ class Machine:
                 launch["loaded"] = store.loaded
                 launch["ctas"] = store.program.shape.ctas
                 launch["has_clusters"] = store.has_clusters
-            elif status != quantum.RUNNING:
+            elif status != quantum.GOES_ON:
                 raise KernelError(self._explain(status, store.program, launch))
             yield
 
     @contextmanager
-    def _helpers(self, trace: Pointer, state: tuple[Pointer, ...]) -> Iterator[None]:
+    def _helpers(self, running: Pointer, trace: Pointer) -> Iterator[None]:
         """The other threads, for as long as compiled code runs; it sends them home itself."""
-        gpu, memory, _, sms = self._hardware
+        _, memory, networks = self._hardware
         generation = int(self._team["generation"])
         started: list[Future[None]] = []
         try:
             for thread in range(1, self.threads):
-                arguments = gpu, memory, sms, trace, *state, generation, thread
-                started.append(self._pool.submit(sharing.help_out, *arguments))
+                started.append(
+                    self._pool.submit(sharing.help_out, running, memory, networks, trace, generation, thread)
+                )
             yield
         finally:
             if started and int(self._team["generation"]) == generation:
@@ -180,8 +183,8 @@ class Machine:
     def _start(self, program: Program, occupancy: Occupancy) -> np.void:
         launch = np.zeros(1, LAUNCH)[0]
         latency = self.spec.launch_latency_cycles
-        gpu, memory, networks, sms = self._hardware
-        quantum.idle(gpu, memory, networks, self._cycle, latency, struct(np.zeros(1, TEAM)[0]))
+        gpu, memory, networks = self._hardware
+        exchange.idle(gpu, memory, networks, self._cycle, latency)
         self._cycle += latency
         launch["ctas"] = program.shape.ctas
         launch["warps_per_cta"] = occupancy.warps_per_cta
@@ -191,7 +194,7 @@ class Machine:
         launch["start"] = self._cycle
         # One of the load/store unit and one of the L1's misses; a bulk copy sends one per L1 bank (since Hopper).
         launch["packets_per_cycle"] = 1 + (self.spec.l1_banks if program.shape.binary_version >= 90 else 1)
-        prepare_sms(gpu, sms, struct(launch))
+        prepare_sms(gpu, rows(self._sms), struct(launch))
         return launch
 
     def _progress(self, program: Program, launch: np.void, issued_before: int) -> Progress:

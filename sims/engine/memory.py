@@ -184,7 +184,7 @@ def new_memory(spec: GpuSpec) -> Memory:
     packets = spec.sms * PACKETS_PER_SM + spec.memory_channels * PACKETS_PER_CHANNEL
     memory = Memory(
         packets=aligned_zeros(packets, PACKET),
-        ports=np.zeros(spec.sms, PORT),
+        ports=aligned_zeros(spec.sms, PORT),
         slices=np.zeros(slices, SLICE),
         tags=np.full(slices * lines, -1, np.int64),
         stamps=np.zeros(slices * lines, np.int64),

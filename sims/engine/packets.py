@@ -44,11 +44,20 @@ DEPARTURES = 1024
 QUEUE = np.dtype([("head", "i4"), ("tail", "i4"), ("count", "i4")])
 
 PORT = np.dtype(
-    [("requests", QUEUE), ("replies", QUEUE), ("free", "i4"), ("free_count", "i4"), ("tight", "i4"),
-     ("ahead", "i4"), ("ahead_cycle", "i8"), ("departures", "i2", (DEPARTURES,))],
-    align=True,
+    {
+        # The SM's cache line, then the crossbars': both may be at work at once.
+        "names": [
+            "sent", "replies", "free", "free_count", "tight", "ahead", "ahead_cycle", "requests", "returned", "departures",
+        ],
+        "formats": [QUEUE, QUEUE, "i4", "i4", "i4", "i4", "i8", QUEUE, QUEUE, ("i2", (DEPARTURES,))],
+        "offsets": [0, 12, 24, 28, 32, 36, 40, 64, 76, 128],
+        "itemsize": 128 + 2 * DEPARTURES,
+    }
 )  # fmt: skip
 """An SM's side of the crossbars: its request input buffer, the replies that wait for it, its packet pool.
+
+The buffer is what the SM ``sent`` since queues were last handed over, and the older ``requests``. ``returned`` are the newest of
+the replies.
 
 A ``tight`` buffer might fill within the quantum: the crossbar then runs first, and ``departures`` says how many packets left in
 each cycle after the one the SM has reached (``ahead`` in all), so that the SM sees the buffer as it was.
@@ -79,6 +88,20 @@ def pop(packets: Table, queue: Record) -> int:
 
 
 @compiled
+def append(packets: Table, queue: Record, newer: Record) -> None:
+    """Move all of ``newer`` to the end of ``queue``."""
+    if newer.count == 0:
+        return
+    if queue.count == 0:
+        queue.head = newer.head
+    else:
+        packets[queue.tail].next = newer.head
+    queue.tail = newer.tail
+    queue.count += newer.count
+    newer.count = 0
+
+
+@compiled
 def take_free(packets: Table, pool: Record) -> int:
     """A packet from the pool, which must not be empty."""
     packet = pool.free
@@ -98,7 +121,15 @@ def give_back(packets: Table, pool: Record, packet: int) -> None:
 @compiled
 def has_room(gpu: Record, port: Record) -> bool:
     """Whether the SM's request buffer takes a packet; those that leave later than the SM's cycle still count."""
-    return port.requests.count + port.ahead < gpu.icnt_buffer
+    if not port.tight and port.ahead == 0:
+        return True
+    return held_requests(port) + port.ahead < gpu.icnt_buffer
+
+
+@compiled
+def held_requests(port: Record) -> int:
+    """Packets in the request buffer."""
+    return port.requests.count + port.sent.count
 
 
 @compiled

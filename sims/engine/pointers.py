@@ -5,7 +5,7 @@ went into pushing them. Its record fields also may all overlap, as far as LLVM k
 again. The types here are plain pointers to NumPy's memory, and every field has a TBAA tag of its own (LLVM Language
 Reference, "TBAA Metadata"): a store to one field leaves what is known of the others alone.
 
-``struct(record)``, ``rows(array)`` and ``bundle(named_tuple_of_arrays)`` make an argument; compiled code then reads
+``struct(record)``, ``rows(array)`` and ``bundle(named_tuple)`` of such make an argument; compiled code then reads
 ``bundle.field[i].other_field[j]`` as it would with NumPy's own types, and the same source runs on those too. Indices are not
 checked and must not be negative. The caller keeps the memory alive: a :class:`Pointer` holds on to what it was made of.
 """
@@ -66,9 +66,9 @@ class StructType(types.Type):  # type: ignore[misc]
 
 
 class BundleType(types.Type):  # type: ignore[misc]
-    """A pointer to the addresses of several arrays."""
+    """A pointer to the addresses of several arrays and records."""
 
-    def __init__(self, label: str, fields: tuple[tuple[str, RowsType], ...]) -> None:
+    def __init__(self, label: str, fields: tuple[tuple[str, RowsType | StructType], ...]) -> None:
         self.fields = fields
         digest = hashlib.sha256(repr(fields).encode()).hexdigest()[:12]
         super().__init__(f"Bundle({label}, {digest})")
@@ -106,17 +106,21 @@ def rows(array: np.ndarray[Any, Any]) -> Pointer:
     return Pointer(_array_type(array, array.dtype.str), array.ctypes.data, array)
 
 
-def bundle(arrays: Any) -> Pointer:
-    """A named tuple of one-dimensional arrays."""
-    label = type(arrays).__name__
-    fields = tuple((name, _array_type(array, f"{label}.{name}")) for name, array in arrays._asdict().items())
-    addresses = np.array([array.ctypes.data for array in arrays], np.uint64)
-    return Pointer(_bundle_type(label, fields), addresses.ctypes.data, (addresses, arrays))
+def bundle(parts: Any) -> Pointer:
+    """A named tuple of one-dimensional arrays and records."""
+    label = type(parts).__name__
+    fields = tuple((name, _part_type(part, f"{label}.{name}")) for name, part in parts._asdict().items())
+    addresses = np.array([part.__array_interface__["data"][0] for part in parts], np.uint64)
+    return Pointer(_bundle_type(label, fields), addresses.ctypes.data, (addresses, parts))
 
 
 @lru_cache
-def _bundle_type(label: str, fields: tuple[tuple[str, RowsType], ...]) -> BundleType:
+def _bundle_type(label: str, fields: tuple[tuple[str, RowsType | StructType], ...]) -> BundleType:
     return BundleType(label, fields)
+
+
+def _part_type(part: Any, tag: str) -> RowsType | StructType:
+    return _struct_type(part.dtype) if isinstance(part, np.void) else _array_type(part, tag)
 
 
 def _array_type(array: np.ndarray[Any, Any], tag: str) -> RowsType:
@@ -219,7 +223,7 @@ def _set_field(context: Any, builder: Any, types_: Any, values: Any, name: str) 
     )
 
 
-# ---- bundle.array ------------------------------------------------------------------------------------------------------
+# ---- bundle.part -------------------------------------------------------------------------------------------------------
 
 
 @infer_getattr

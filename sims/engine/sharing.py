@@ -1,18 +1,20 @@
-"""What of a quantum can be shared among threads: SMs up to its end, and memory channels over a stretch of cycles.
+"""What of a quantum can be shared among threads: SMs up to its end, and the memory side of the quantum before.
 
 Each kind of work has a function for the thread that leads, which does it alone when there is little of it, and one that takes
 items until none is left, which all run. Nothing here depends on who takes what.
 """
 
-from sims.engine import channel, sm, team
-from sims.engine.jit import Record, Table, compiled
-from sims.engine.memory import Memory
+from sims.engine import channel, ctas, exchange, sm, team
+from sims.engine.jit import Record, compiled
+from sims.engine.memory import Memory, Networks
+from sims.engine.running import RESUMED, RUNS_ON, Running
 from sims.engine.trace import Trace
 
-RESUMED = -2
-"""In ``stopped``: the SM stopped, has what it waited for, and has not run on yet."""
 SHARED_ITEMS = 2
 """SMs or channels per thread that make it worth to call the helpers."""
+
+
+# ---- SMs ---------------------------------------------------------------------------------------------------------------
 
 
 @compiled
@@ -22,139 +24,157 @@ def has_work(sm_state: Record, port: Record, limit: int) -> bool:
 
 
 @compiled
-def run_sm(gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, index: int) -> None:
+def run_sm(running: Running, memory: Memory, trace: Trace, index: int) -> None:
     """One SM up to the quantum's end, or as far as the crossbar has been run if its buffer is tight."""
-    limit = launch.horizon if memory.ports[index].tight else launch.limit
-    if has_work(sms[index], memory.ports[index], limit):
+    launch, port = running.launch, memory.ports[index]
+    limit = launch.horizon if port.tight else launch.limit
+    if has_work(running.sms[index], port, limit):
         cta_waits = launch.next_cta < launch.ctas
-        stopped[index] = sm.run(gpu, trace, memory.packets, memory.ports[index], sms[index], launch, limit, cta_waits)
+        running.stopped[index] = sm.run(
+            running.gpu, trace, memory.packets, port, running.sms[index], launch, limit, cta_waits
+        )
 
 
 @compiled
-def run_sms(
-    gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, tight: bool, helpers: Record
-) -> None:
+def run_sms(running: Running, memory: Memory, trace: Trace, tight: bool) -> None:
     """All SMs whose buffers are tight, or all others; with the helpers if there are enough of them to do."""
-    if helpers.threads > 1:
-        limit = launch.horizon if tight else launch.limit
-        busy = 0
-        for index in range(gpu.sms):
-            if (memory.ports[index].tight > 0) == tight and stopped[index] < 0:
-                busy += has_work(sms[index], memory.ports[index], limit)
-        if busy >= SHARED_ITEMS * helpers.threads:
-            team.open_task(helpers, team.RUN_TIGHT_SMS if tight else team.RUN_SMS, gpu.sms)
-            take_sms(gpu, trace, memory, sms, launch, stopped, tight, helpers, 0)
-            team.wait_for_helpers(helpers)
-            return
-    for index in range(gpu.sms):
-        if (memory.ports[index].tight > 0) == tight and stopped[index] < 0:
-            run_sm(gpu, trace, memory, sms, launch, stopped, index)
-
-
-@compiled
-def take_sms(
-    gpu: Record,
-    trace: Trace,
-    memory: Memory,
-    sms: Table,
-    launch: Record,
-    stopped: Table,
-    tight: bool,
-    helpers: Record,
-    thread: int,
-) -> None:
-    """One thread's part of :func:`run_sms`."""
-    index = team.take(helpers, thread)
-    while index >= 0:
-        if (memory.ports[index].tight > 0) == tight and stopped[index] < 0:
-            run_sm(gpu, trace, memory, sms, launch, stopped, index)
-        index = team.take(helpers, thread)
-
-
-@compiled
-def run_resumed_sms(
-    gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, resumed: int, helpers: Record
-) -> None:
-    """The SMs marked as resumed, ``resumed`` of them, run on from where they stopped."""
-    if resumed >= SHARED_ITEMS * helpers.threads > SHARED_ITEMS:
-        team.open_task(helpers, team.RUN_RESUMED_SMS, gpu.sms)
-        take_resumed_sms(gpu, trace, memory, sms, launch, stopped, helpers, 0)
+    helpers = running.team
+    if helpers.threads > 1 and _busy_sms(running, memory, tight) >= SHARED_ITEMS * helpers.threads:
+        team.refill(helpers, team.SMS, running.gpu.sms)
+        team.open_task(helpers, team.RUN_TIGHT_SMS if tight else team.RUN_SMS)
+        take_sms(running, memory, trace, tight, 0)
         team.wait_for_helpers(helpers)
         return
-    for index in range(gpu.sms):
-        if stopped[index] == RESUMED:
-            run_resumed_sm(gpu, trace, memory, sms, launch, stopped, index)
+    for index in range(running.gpu.sms):
+        _run_if_of_kind(running, memory, trace, tight, index)
 
 
 @compiled
-def run_resumed_sm(
-    gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, index: int
-) -> None:
-    """An SM that stopped runs on from there."""
-    stopped[index] = -1
-    run_sm(gpu, trace, memory, sms, launch, stopped, index)
+def _busy_sms(running: Running, memory: Memory, tight: bool) -> int:
+    launch = running.launch
+    limit = launch.horizon if tight else launch.limit
+    busy = 0
+    for index in range(running.gpu.sms):
+        if (memory.ports[index].tight > 0) == tight and running.stopped[index] == RUNS_ON:
+            busy += has_work(running.sms[index], memory.ports[index], limit)
+    return busy
 
 
 @compiled
-def take_resumed_sms(
-    gpu: Record, trace: Trace, memory: Memory, sms: Table, launch: Record, stopped: Table, helpers: Record, thread: int
-) -> None:
-    """One thread's part of those that :func:`resume_in_order` has marked."""
-    index = team.take(helpers, thread)
+def _run_if_of_kind(running: Running, memory: Memory, trace: Trace, tight: bool, index: int) -> None:
+    if (memory.ports[index].tight > 0) == tight and running.stopped[index] == RUNS_ON:
+        run_sm(running, memory, trace, index)
+
+
+@compiled
+def take_sms(running: Running, memory: Memory, trace: Trace, tight: bool, thread: int) -> None:
+    """One thread's part of :func:`run_sms`."""
+    index = team.take(running.team, team.SMS, thread)
     while index >= 0:
-        if stopped[index] == RESUMED:
-            run_resumed_sm(gpu, trace, memory, sms, launch, stopped, index)
-        index = team.take(helpers, thread)
+        _run_if_of_kind(running, memory, trace, tight, index)
+        index = team.take(running.team, team.SMS, thread)
+
+
+# ---- SMs that stopped for a CTA ------------------------------------------------------------------------------------------
 
 
 @compiled
-def share_channels(gpu: Record, memory: Memory, first_cycle: int, cycles: int, helpers: Record) -> None:
-    """All memory channels over a stretch of cycles, with the helpers if there are enough of them to do."""
-    if helpers.threads > 1:
-        busy = 0
-        for c in range(gpu.channels):
-            busy += not channel.is_quiet(gpu, memory, c)
-        if busy >= SHARED_ITEMS * helpers.threads:
-            helpers.first_cycle = first_cycle
-            helpers.cycles = cycles
-            team.open_task(helpers, team.RUN_CHANNELS, gpu.channels)
-            take_channels(gpu, memory, helpers, 0)
-            team.wait_for_helpers(helpers)
-            return
+def run_resumed_sms(running: Running, memory: Memory, trace: Trace, resumed: int) -> None:
+    """The SMs marked as resumed, ``resumed`` of them, run on from where they stopped."""
+    helpers = running.team
+    if resumed >= SHARED_ITEMS * helpers.threads > SHARED_ITEMS:
+        team.refill(helpers, team.SMS, running.gpu.sms)
+        team.open_task(helpers, team.RUN_RESUMED_SMS)
+        take_resumed_sms(running, memory, trace, 0)
+        team.wait_for_helpers(helpers)
+        return
+    for index in range(running.gpu.sms):
+        _run_if_resumed(running, memory, trace, index)
+
+
+@compiled
+def _run_if_resumed(running: Running, memory: Memory, trace: Trace, index: int) -> None:
+    if running.stopped[index] == RESUMED:
+        running.stopped[index] = RUNS_ON
+        ctas.start_given(trace, running.sms[index], running.launch)
+        run_sm(running, memory, trace, index)
+
+
+@compiled
+def take_resumed_sms(running: Running, memory: Memory, trace: Trace, thread: int) -> None:
+    """One thread's part of :func:`run_resumed_sms`."""
+    index = team.take(running.team, team.SMS, thread)
+    while index >= 0:
+        _run_if_resumed(running, memory, trace, index)
+        index = team.take(running.team, team.SMS, thread)
+
+
+# ---- memory ------------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def settle(running: Running, memory: Memory, networks: Networks, end: int) -> None:
+    """The memory side follows up to what the SMs sent before cycle ``end``, before anything else happens."""
+    gpu, launch, helpers = running.gpu, running.launch, running.team
+    crossed = launch.start + launch.crossed
+    if helpers.threads > 1 and _busy_channels(gpu, memory) >= SHARED_ITEMS * helpers.threads:
+        team.open_task(helpers, team.RUN_MEMORY)
+        exchange.lead_memory(gpu, memory, networks, crossed, launch.start + end, helpers, 0)
+        team.wait_for_helpers(helpers)
+    else:
+        exchange.run_memory(gpu, memory, networks, crossed, launch.start + end)
+    launch.crossed = launch.followed = end
+    exchange.hand_over(gpu, memory)
+
+
+@compiled
+def _busy_channels(gpu: Record, memory: Memory) -> int:
+    busy = 0
     for c in range(gpu.channels):
-        channel.run(gpu, memory, c, first_cycle, cycles)
+        busy += not channel.is_quiet(gpu, memory, c)
+    return busy
 
 
 @compiled
-def take_channels(gpu: Record, memory: Memory, helpers: Record, thread: int) -> None:
-    """One thread's part of :func:`share_channels`."""
-    c = team.take(helpers, thread)
-    while c >= 0:
-        channel.run(gpu, memory, c, helpers.first_cycle, helpers.cycles)
-        c = team.take(helpers, thread)
+def settle_beside_sms(running: Running, memory: Memory, networks: Networks, trace: Trace) -> None:
+    """The memory side follows up to the quantum's begin, while the SMs run up to its end; both with all threads."""
+    gpu, launch, helpers = running.gpu, running.launch, running.team
+    team.refill(helpers, team.SMS, gpu.sms)
+    team.open_task(helpers, team.RUN_SMS_AND_MEMORY)
+    take_sms(running, memory, trace, False, 0)
+    exchange.help_memory(gpu, memory, helpers, 0)
+    team.wait_for_helpers(helpers)
+    launch.crossed = launch.followed = launch.cycle
+
+
+# ---- helpers -----------------------------------------------------------------------------------------------------------
 
 
 @compiled
-def help_out(
-    gpu: Record,
-    memory: Memory,
-    sms: Table,
-    trace: Trace,
-    launch: Record,
-    stopped: Table,
-    helpers: Record,
-    generation: int,
-    thread: int,
-) -> None:
-    """A helper's life beside one :func:`advance`, which began after ``generation``."""
+def help_out(running: Running, memory: Memory, networks: Networks, trace: Trace, generation: int, thread: int) -> None:
+    """A helper's life beside one :func:`quantum.advance`, which began after ``generation``."""
+    helpers = running.team
     while True:
         generation = team.wait_for_task(helpers, generation)
         if helpers.task == team.DONE:
             return
-        if helpers.task == team.RUN_CHANNELS:
-            take_channels(gpu, memory, helpers, thread)
-        elif helpers.task == team.RUN_RESUMED_SMS:
-            take_resumed_sms(gpu, trace, memory, sms, launch, stopped, helpers, thread)
+        if helpers.task == team.RUN_RESUMED_SMS:
+            take_resumed_sms(running, memory, trace, thread)
+        elif helpers.task == team.RUN_MEMORY:
+            exchange.help_memory(running.gpu, memory, helpers, thread)
+        elif helpers.task == team.RUN_SMS_AND_MEMORY:
+            _help_beside_sms(running, memory, networks, trace, thread)
         else:
-            take_sms(gpu, trace, memory, sms, launch, stopped, helpers.task == team.RUN_TIGHT_SMS, helpers, thread)
+            take_sms(running, memory, trace, helpers.task == team.RUN_TIGHT_SMS, thread)
         team.finish(helpers)
+
+
+@compiled
+def _help_beside_sms(running: Running, memory: Memory, networks: Networks, trace: Trace, thread: int) -> None:
+    """The last thread sees to the memory side first; others do when the SMs are done."""
+    gpu, launch, helpers = running.gpu, running.launch, running.team
+    if thread == helpers.threads - 1:
+        crossed, end = launch.start + launch.crossed, launch.start + launch.cycle
+        exchange.lead_memory(gpu, memory, networks, crossed, end, helpers, thread)
+    take_sms(running, memory, trace, False, thread)
+    exchange.help_memory(gpu, memory, helpers, thread)

@@ -107,7 +107,7 @@ _FIELDS = [
     # time and CTAs
     ("index", "i4"), ("time", "i8"), ("last_visit", "i8"), ("resident", "i4"), ("launch_pending", "i4"), ("active_since", "i8"),
     ("epoch", "i4"), ("error", "i4"), ("error_warp", "i4"), ("error_cta", "i4"), ("progress", "u1"),
-    ("cta_used", "u8"),
+    ("cta_used", "u8"), ("given_cta", "i8"), ("given_cycle", "i8"),
     ("cta_live", "i4", (CTA_SLOTS,)), ("cta_launch", "i4", (CTA_SLOTS,)), ("cta_start", "i4", (CTA_SLOTS,)),
     ("cta_left", "i4", (CTA_SLOTS,)),
     ("cta_number", "i4", (CTA_SLOTS,)), ("cta_sectors", "i8", (CTA_SLOTS,)),

@@ -24,17 +24,35 @@ CACHE_LINE_BYTES = 64
 TEAM = np.dtype(
     {
         # A cache line each for what all wait on, what all report to, and what each takes from.
-        "names": ["generation", "task", "count", "threads", "first_cycle", "cycles", "working", "taken"],
-        "formats": ["i8"] * 7 + [("V64", (MAX_THREADS,))],
-        "offsets": [0, 8, 16, 24, 32, 40, 64, 128],
-        "itemsize": 128 + CACHE_LINE_BYTES * MAX_THREADS,
+        "names": [
+            "generation",
+            "task",
+            "threads",
+            "count",
+            "first_cycle",
+            "cycles",
+            "memory",
+            "working",
+            "done",
+            "taken",
+        ],
+        "formats": ["i8", "i8", "i8", ("i8", (2,)), "i8", "i8", "i8", "i8", "i8", ("V64", (2 * MAX_THREADS,))],
+        "offsets": [0, 8, 16, 24, 40, 48, 64, 128, 192, 256],
+        "itemsize": 256 + 2 * CACHE_LINE_BYTES * MAX_THREADS,
     }
 )
-"""One record: ``task`` and its ``count`` of items, helpers ``working`` on it, a stretch of cycles for those tasks that have
-one; ``taken``: items of each thread's share that are taken."""
+"""One record. ``task``: what the helpers are called for; ``working``: how many of them are still at it.
 
-DONE, RUN_SMS, RUN_TIGHT_SMS, RUN_RESUMED_SMS, RUN_CHANNELS = range(5)
+``count``: items of each kind; ``taken``: how many of each thread's share are. ``memory``: how far the memory side is in its
+part; ``first_cycle`` and ``cycles``: the stretch its channels run; ``done``: channels that have.
+"""
+
+SMS, CHANNELS = range(2)
+"""Kinds of items."""
+DONE, RUN_SMS, RUN_TIGHT_SMS, RUN_RESUMED_SMS, RUN_MEMORY, RUN_SMS_AND_MEMORY = range(6)
 """Tasks; DONE sends the helpers home."""
+CROSSING, CHANNELS_OPEN, FINISHED = range(3)
+"""How far the memory side is: one thread runs a crossbar, all may take channels, all is done."""
 
 PATIENCE = 2000
 
@@ -54,7 +72,7 @@ def _place(builder: Any, team: types.Type, record: Any, name: str, index: Any = 
 
 @intrinsic  # type: ignore[misc]
 def take_of_share(typing_context: Any, team: Any, share: Any) -> Any:
-    """How many items of a thread's share were taken before this call, which takes one."""
+    """How many items of a share were taken before this call, which takes one."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = _place(builder, team, arguments[0], "taken", arguments[1])
@@ -101,29 +119,51 @@ def _reader(name: str) -> Any:
     return read
 
 
-add_generation, add_working = _adder("generation"), _adder("working")
-read_generation, read_working = _reader("generation"), _reader("working")
+def _writer(name: str) -> Any:
+    @intrinsic  # type: ignore[misc]
+    def write(typing_context: Any, team: Any, value: Any) -> Any:
+        """Set the field, so that who reads it sees all that was written before."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            builder.store_atomic(arguments[1], _place(builder, team, arguments[0], name), "release", 8)
+            return context.get_dummy_value()
+
+        return types.void(team, types.int64), generate
+
+    return write
+
+
+add_generation, add_working, add_done = _adder("generation"), _adder("working"), _adder("done")
+read_generation, read_working, read_done = _reader("generation"), _reader("working"), _reader("done")
+read_memory, write_memory = _reader("memory"), _writer("memory")
 
 
 @compiled
-def open_task(team: Record, task: int, count: int) -> None:
-    """The helpers may start on ``count`` items."""
+def refill(team: Record, kind: int, count: int) -> None:
+    """There are ``count`` items of the kind to take."""
+    team.count[kind] = count
+    for thread in range(team.threads):
+        refill_share(team, kind * MAX_THREADS + thread)
+
+
+@compiled
+def open_task(team: Record, task: int) -> None:
+    """The helpers may start; what there is to take must be there."""
     team.task = task
-    team.count = count
-    for share in range(team.threads):
-        refill_share(team, share)
+    team.memory = CROSSING
     team.working = team.threads - 1
     add_generation(team, 1)
 
 
 @compiled
-def take(team: Record, thread: int) -> int:
+def take(team: Record, kind: int, thread: int) -> int:
     """An item that nobody has taken, of the thread's own share as long as there are; -1 when there is none left."""
+    count = team.count[kind]
     share = thread
     for _ in range(team.threads):
-        first = team.count * share // team.threads
-        end = team.count * (share + 1) // team.threads
-        item = first + take_of_share(team, share)
+        first = count * share // team.threads
+        end = count * (share + 1) // team.threads
+        item = first + take_of_share(team, kind * MAX_THREADS + share)
         if item < end:
             return item
         share = share + 1 if share + 1 < team.threads else 0
@@ -131,29 +171,55 @@ def take(team: Record, thread: int) -> int:
 
 
 @compiled
+def wait_a_turn(turns: int) -> int:
+    """Between two looks at a field; returns the number of ``turns`` waited, this one included."""
+    if turns >= PATIENCE:
+        yield_core()
+    return turns + 1
+
+
+@compiled
 def wait_for_helpers(team: Record) -> None:
     """Until all have finished the task."""
     turns = 0
     while read_working(team) > 0:
-        turns += 1
-        if turns > PATIENCE:
-            yield_core()
+        turns = wait_a_turn(turns)
 
 
 @compiled
 def wait_for_task(team: Record, seen: int) -> int:
     """Until a task after generation ``seen`` is open; returns its generation."""
     turns = 0
-    while True:
+    generation = read_generation(team)
+    while generation == seen:
+        turns = wait_a_turn(turns)
         generation = read_generation(team)
-        if generation != seen:
-            return generation
-        turns += 1
-        if turns > PATIENCE:
-            yield_core()
+    return generation
 
 
 @compiled
 def finish(team: Record) -> None:
     """A helper has no more to do for this task."""
     add_working(team, -1)
+
+
+# ---- memory channels, within a task ------------------------------------------------------------------------------------
+
+
+@compiled
+def open_channels(team: Record, count: int, first_cycle: int, cycles: int) -> None:
+    """All threads may take channels, which have to run these cycles."""
+    team.first_cycle = first_cycle
+    team.cycles = cycles
+    team.done = 0
+    refill(team, CHANNELS, count)
+    write_memory(team, CHANNELS_OPEN)
+
+
+@compiled
+def wait_for_channels(team: Record) -> None:
+    """Until all have run. Nobody may take one after it."""
+    turns = 0
+    while read_done(team) < team.count[CHANNELS]:
+        turns = wait_a_turn(turns)
+    write_memory(team, CROSSING)
