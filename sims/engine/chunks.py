@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sims.engine.ahead import one_ahead
 from sims.engine.errors import KernelError
 from sims.engine.program import KIND_ALU, KIND_BARRIER, KIND_BARRIER_ARRIVE, CtaChunk, Program
 from sims.engine.statics import CODE, code_table
@@ -78,13 +77,12 @@ class _Loaded:
 class ChunkStore:
     """Feeds one kernel's CTAs to the compiled code."""
 
-    def __init__(self, program: Program, spec: GpuSpec, register_banks: int, *, decode_ahead: bool = False) -> None:
+    def __init__(self, program: Program, spec: GpuSpec, register_banks: int) -> None:
         self.program = program
         self.loaded = 0
         """CTAs loaded so far; they are numbered in file order."""
         self.instructions_loaded = 0
         self._chunks: Iterator[CtaChunk] = iter(program.chunks())
-        self._reader = one_ahead(self._chunks) if decode_ahead else None
         self._spec, self._banks = spec, register_banks
         self._instructions = Arena.of(static_ids="u2", operands="i4")
         self._sectors = Arena.of(sector_addresses="i8", sector_masks="u4")
@@ -96,11 +94,6 @@ class ChunkStore:
         """By number of a cluster: the CTA of it that was loaded last."""
         self._code = np.zeros(0, CODE)
         self._in_flight: list[_Loaded] = []
-
-    def close(self) -> None:
-        """Wait for what is being decoded, so that the trace can be closed."""
-        if self._reader is not None:
-            self._reader.close()
 
     def trace(self) -> Trace:
         """The arrays as they are now; to be asked for again after every :meth:`load`."""
@@ -117,7 +110,7 @@ class ChunkStore:
         """Load chunks until ``wanted`` CTAs are there, or the program's last."""
         self._recycle()
         while self.loaded < min(wanted, self.program.shape.ctas):
-            chunk = next(self._reader or self._chunks, None)
+            chunk = next(self._chunks, None)
             # A program may find at its end that it has fewer CTAs than the launch said, and then corrects its shape.
             if chunk is None and self.loaded < self.program.shape.ctas:
                 total = self.program.shape.ctas

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -50,6 +50,8 @@ class Machine:
     threads: int = 1
     unsupported: list[str] = field(init=False)
     """What the configuration asks for and the model lacks."""
+    pool: ThreadPoolExecutor = field(init=False)
+    """The other threads. They can do other work first: the simulation counts on those that are there."""
 
     def __post_init__(self) -> None:
         self.unsupported = unsupported(self.spec)
@@ -57,7 +59,7 @@ class Machine:
         self._team = np.zeros(1, TEAM)[0]
         self.threads = min(self.threads, MAX_THREADS)
         self._team["threads"] = self.threads
-        self._pool = ThreadPoolExecutor(max(1, self.threads - 1), "engine")
+        self.pool = ThreadPoolExecutor(max(1, self.threads - 1), "engine")
         self._reset()
 
     def _reset(self) -> None:
@@ -119,13 +121,12 @@ class Machine:
         launch = self._start(program, occupancy)
         before = self._counts
         issued_before = int(before.sm[:, WARP_INSTRUCTIONS].sum())
-        banks = int(self._gpu["register_banks"])
-        with closing(ChunkStore(program, self.spec, banks, decode_ahead=self.threads > 1)) as store:
-            for _ in self._slices(store, launch, on_ctas_needed):
-                if should_stop is not None and should_stop():
-                    raise Cancelled(f"{program.shape.name}: stopped on request")
-                if on_progress is not None:
-                    on_progress(self._progress(program, launch, issued_before))
+        store = ChunkStore(program, self.spec, int(self._gpu["register_banks"]))
+        for _ in self._slices(store, launch, on_ctas_needed):
+            if should_stop is not None and should_stop():
+                raise Cancelled(f"{program.shape.name}: stopped on request")
+            if on_progress is not None:
+                on_progress(self._progress(program, launch, issued_before))
         self._last_sm = int(launch["last_sm"])
         cycles = int(launch["end"]) + 1
         self._cycle += cycles
@@ -166,19 +167,20 @@ class Machine:
         """The other threads, for as long as compiled code runs; it sends them home itself."""
         _, memory, networks = self._hardware
         generation = int(self._team["generation"])
-        started: list[Future[None]] = []
+        self._team["arrivals"] = 0
+        called: list[Future[None]] = []
         try:
             for thread in range(1, self.threads):
-                started.append(
-                    self._pool.submit(sharing.help_out, running, memory, networks, trace, generation, thread)
-                )
+                called.append(self.pool.submit(sharing.help_out, running, memory, networks, trace, generation, thread))
             yield
         finally:
-            if started and int(self._team["generation"]) == generation:
+            if called and int(self._team["generation"]) == generation:
                 # Interrupted before compiled code began: nobody else sends them home. The task is DONE between two runs.
                 self._team["generation"] += 1
-            for helper in started:
-                helper.result()
+            for helper in called:
+                # Who had something else to do may not have come at all.
+                if not helper.cancel():
+                    helper.result()
 
     def _start(self, program: Program, occupancy: Occupancy) -> np.void:
         launch = np.zeros(1, LAUNCH)[0]

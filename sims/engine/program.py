@@ -171,6 +171,33 @@ class Program(Protocol):
 
 
 @dataclass(slots=True)
+class ProgramView:
+    """What another program is, for a subclass that has chunks of its own."""
+
+    program: Program
+
+    @property
+    def shape(self) -> KernelShape:
+        return self.program.shape
+
+    @property
+    def statics(self) -> NDArray[np.void]:
+        return self.program.statics
+
+    @property
+    def opcodes(self) -> Sequence[str]:
+        return self.program.opcodes
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        return self.program.counts
+
+    @property
+    def unknown_opcodes(self) -> dict[str, int]:
+        return self.program.unknown_opcodes
+
+
+@dataclass(slots=True)
 class KernelCounters:
     """Counters of one kernel by Accel-Sim's stat names."""
 

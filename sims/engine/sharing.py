@@ -12,6 +12,8 @@ from sims.engine.trace import Trace
 
 SHARED_ITEMS = 2
 """SMs or channels per thread that make it worth to call the helpers."""
+SHARED_CYCLES = 8
+"""Cycles that make it so. Where reply buffers are full quanta last one to four."""
 
 
 # ---- SMs ---------------------------------------------------------------------------------------------------------------
@@ -39,7 +41,7 @@ def run_sm(running: Running, memory: Memory, trace: Trace, index: int) -> None:
 def run_sms(running: Running, memory: Memory, trace: Trace, tight: bool) -> None:
     """All SMs whose buffers are tight, or all others; with the helpers if there are enough of them to do."""
     helpers = running.team
-    if helpers.threads > 1 and _busy_sms(running, memory, tight) >= SHARED_ITEMS * helpers.threads:
+    if _muster(running) and _busy_sms(running, memory, tight) >= SHARED_ITEMS * (1 + helpers.members):
         team.refill(helpers, team.SMS, running.gpu.sms)
         team.open_task(helpers, team.RUN_TIGHT_SMS if tight else team.RUN_SMS)
         take_sms(running, memory, trace, tight, 0)
@@ -47,6 +49,13 @@ def run_sms(running: Running, memory: Memory, trace: Trace, tight: bool) -> None
         return
     for index in range(running.gpu.sms):
         _run_if_of_kind(running, memory, trace, tight, index)
+
+
+@compiled
+def _muster(running: Running) -> int:
+    """How many helpers there are for SMs in this quantum."""
+    launch = running.launch
+    return team.muster(running.team) if launch.limit - launch.cycle >= SHARED_CYCLES else 0
 
 
 @compiled
@@ -82,7 +91,7 @@ def take_sms(running: Running, memory: Memory, trace: Trace, tight: bool, thread
 def run_resumed_sms(running: Running, memory: Memory, trace: Trace, resumed: int) -> None:
     """The SMs marked as resumed, ``resumed`` of them, run on from where they stopped."""
     helpers = running.team
-    if resumed >= SHARED_ITEMS * helpers.threads > SHARED_ITEMS:
+    if _muster(running) and resumed >= SHARED_ITEMS * (1 + helpers.members):
         team.refill(helpers, team.SMS, running.gpu.sms)
         team.open_task(helpers, team.RUN_RESUMED_SMS)
         take_resumed_sms(running, memory, trace, 0)
@@ -117,7 +126,8 @@ def settle(running: Running, memory: Memory, networks: Networks, end: int) -> No
     """The memory side follows up to what the SMs sent before cycle ``end``, before anything else happens."""
     gpu, launch, helpers = running.gpu, running.launch, running.team
     crossed = launch.start + launch.crossed
-    if helpers.threads > 1 and _busy_channels(gpu, memory) >= SHARED_ITEMS * helpers.threads:
+    long_enough = end - launch.followed >= SHARED_CYCLES
+    if long_enough and team.muster(helpers) and _busy_channels(gpu, memory) >= SHARED_ITEMS * (1 + helpers.members):
         team.open_task(helpers, team.RUN_MEMORY)
         exchange.lead_memory(gpu, memory, networks, crossed, launch.start + end, helpers, 0)
         team.wait_for_helpers(helpers)
@@ -139,6 +149,10 @@ def _busy_channels(gpu: Record, memory: Memory) -> int:
 def settle_beside_sms(running: Running, memory: Memory, networks: Networks, trace: Trace) -> None:
     """The memory side follows up to the quantum's begin, while the SMs run up to its end; both with all threads."""
     gpu, launch, helpers = running.gpu, running.launch, running.team
+    if team.muster(helpers) == 0:
+        settle(running, memory, networks, launch.cycle)
+        run_sms(running, memory, trace, False)
+        return
     team.refill(helpers, team.SMS, gpu.sms)
     team.open_task(helpers, team.RUN_SMS_AND_MEMORY)
     take_sms(running, memory, trace, False, 0)
@@ -152,29 +166,30 @@ def settle_beside_sms(running: Running, memory: Memory, networks: Networks, trac
 
 @compiled
 def help_out(running: Running, memory: Memory, networks: Networks, trace: Trace, generation: int, thread: int) -> None:
-    """A helper's life beside one :func:`quantum.advance`, which began after ``generation``."""
+    """A helper's life beside one :func:`quantum.advance`, which began after ``generation``; it may come at any time."""
     helpers = running.team
+    place = team.add_arrivals(helpers, 1)
     while True:
         generation = team.wait_for_task(helpers, generation)
         if helpers.task == team.DONE:
             return
-        if helpers.task == team.RUN_RESUMED_SMS:
-            take_resumed_sms(running, memory, trace, thread)
-        elif helpers.task == team.RUN_MEMORY:
-            exchange.help_memory(running.gpu, memory, helpers, thread)
-        elif helpers.task == team.RUN_SMS_AND_MEMORY:
-            _help_beside_sms(running, memory, networks, trace, thread)
-        else:
-            take_sms(running, memory, trace, helpers.task == team.RUN_TIGHT_SMS, thread)
-        team.finish(helpers)
+        if place < helpers.members:
+            _work(running, memory, networks, trace, thread, place == helpers.members - 1)
+            team.finish(helpers)
 
 
 @compiled
-def _help_beside_sms(running: Running, memory: Memory, networks: Networks, trace: Trace, thread: int) -> None:
-    """The last thread sees to the memory side first; others do when the SMs are done."""
+def _work(running: Running, memory: Memory, networks: Networks, trace: Trace, thread: int, leads_memory: bool) -> None:
+    """One helper's part of the open task. Beside SMs one helper sees to the memory side first."""
     gpu, launch, helpers = running.gpu, running.launch, running.team
-    if thread == helpers.threads - 1:
+    task = helpers.task
+    if task == team.RUN_RESUMED_SMS:
+        take_resumed_sms(running, memory, trace, thread)
+        return
+    if task == team.RUN_SMS_AND_MEMORY and leads_memory:
         crossed, end = launch.start + launch.crossed, launch.start + launch.cycle
         exchange.lead_memory(gpu, memory, networks, crossed, end, helpers, thread)
-    take_sms(running, memory, trace, False, thread)
-    exchange.help_memory(gpu, memory, helpers, thread)
+    if task != team.RUN_MEMORY:
+        take_sms(running, memory, trace, task == team.RUN_TIGHT_SMS, thread)
+    if task == team.RUN_MEMORY or task == team.RUN_SMS_AND_MEMORY:
+        exchange.help_memory(gpu, memory, helpers, thread)

@@ -5,6 +5,8 @@ result. A quantum lasts well below a millisecond, too short to wake a thread of 
 ``generation``. After :data:`PATIENCE` turns in vain they offer their core to others before each further turn, so that more
 threads than cores cost little.
 
+A helper may come late, when it has done something else: each task counts on those that were there before it was opened.
+
 Every thread has a share of the items that is the same each time, since the state of an SM that was run here before is still
 in this core's cache; who has done its own goes on with the others'.
 """
@@ -25,23 +27,18 @@ TEAM = np.dtype(
     {
         # A cache line each for what all wait on, what all report to, and what each takes from.
         "names": [
-            "generation",
-            "task",
-            "threads",
-            "count",
-            "first_cycle",
-            "cycles",
-            "memory",
-            "working",
-            "done",
-            "taken",
+            "generation", "task", "threads", "members", "count", "first_cycle", "cycles", "memory",
+            "arrivals", "working", "done", "taken",
         ],
-        "formats": ["i8", "i8", "i8", ("i8", (2,)), "i8", "i8", "i8", "i8", "i8", ("V64", (2 * MAX_THREADS,))],
-        "offsets": [0, 8, 16, 24, 40, 48, 64, 128, 192, 256],
+        "formats": [
+            "i8", "i8", "i8", "i8", ("i4", (2,)), "i8", "i8", "i8", "i8", "i8", "i8", ("V64", (2 * MAX_THREADS,)),
+        ],
+        "offsets": [0, 8, 16, 24, 32, 40, 48, 56, 64, 128, 192, 256],
         "itemsize": 256 + 2 * CACHE_LINE_BYTES * MAX_THREADS,
     }
-)
-"""One record. ``task``: what the helpers are called for; ``working``: how many of them are still at it.
+)  # fmt: skip
+"""One record. ``task``: what the helpers are called for; ``arrivals``: helpers that have come so far, ``members``: those of them
+that the task counts on; ``working``: how many of these are still at it.
 
 ``count``: items of each kind; ``taken``: how many of each thread's share are. ``memory``: how far the memory side is in its
 part; ``first_cycle`` and ``cycles``: the stretch its channels run; ``done``: channels that have.
@@ -133,8 +130,8 @@ def _writer(name: str) -> Any:
     return write
 
 
-add_generation, add_working, add_done = _adder("generation"), _adder("working"), _adder("done")
-read_generation, read_working, read_done = _reader("generation"), _reader("working"), _reader("done")
+add_generation, add_arrivals, add_working, add_done = map(_adder, ("generation", "arrivals", "working", "done"))
+read_generation, read_arrivals, read_working, read_done = map(_reader, ("generation", "arrivals", "working", "done"))
 read_memory, write_memory = _reader("memory"), _writer("memory")
 
 
@@ -147,11 +144,18 @@ def refill(team: Record, kind: int, count: int) -> None:
 
 
 @compiled
+def muster(team: Record) -> int:
+    """How many helpers there are for the next task."""
+    team.members = read_arrivals(team)
+    return team.members
+
+
+@compiled
 def open_task(team: Record, task: int) -> None:
-    """The helpers may start; what there is to take must be there."""
+    """The helpers that were mustered may start; what there is to take must be there."""
     team.task = task
     team.memory = CROSSING
-    team.working = team.threads - 1
+    team.working = team.members
     add_generation(team, 1)
 
 

@@ -1,4 +1,4 @@
-"""Decodes kernels in the order of the list, from the cache where it can, and with a second thread one ahead."""
+"""Decodes kernels in the order of the list, from the cache where it can, and with a pool of threads one ahead."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,15 +13,21 @@ from sims.engine.front.prepared import KEEP_BYTES, Prepared, prepare
 
 
 class Preparer:
-    """Kernels decoded one at a time; with ``threads`` above 1 the next one while the current one is simulated."""
+    """Kernels decoded one at a time; with a ``pool`` the next one there while the current one is simulated."""
 
-    def __init__(self, options: Options, launches: list[Launch], stop_if_asked: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        options: Options,
+        launches: list[Launch],
+        stop_if_asked: Callable[[], None],
+        pool: ThreadPoolExecutor | None = None,
+    ) -> None:
         self._cache = DecodedCache() if options.decoded_cache else None
         self._share = options.shared_streams
         self._stop_if_asked = stop_if_asked
         self._shelf = TableShelf()
         self._waiting = list(launches)
-        self._ahead = ThreadPoolExecutor(1) if options.threads > 1 else None
+        self._pool = pool
         self._coming: dict[int, Future[Prepared]] = {}
 
     def __enter__(self) -> Self:
@@ -30,19 +36,20 @@ class Preparer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._ahead is not None:
-            self._ahead.shutdown(wait=True, cancel_futures=True)
+        for coming in self._coming.values():
+            if not coming.cancel():
+                coming.exception()
 
     def take(self, launch: Launch) -> Prepared:
         """The launch, decoded; launches must be taken in order. Raises ``TraceError``."""
         self._waiting.remove(launch)
-        if self._ahead is None:
+        if self._pool is None:
             return self._prepare(launch)
-        future = self._coming.pop(launch.uid, None) or self._ahead.submit(self._prepare, launch)
+        future = self._coming.pop(launch.uid, None) or self._pool.submit(self._prepare, launch)
         prepared = future.result()
         if self._waiting:
             following = self._waiting[0]
-            self._coming[following.uid] = self._ahead.submit(self._prepare, following)
+            self._coming[following.uid] = self._pool.submit(self._prepare, following)
         return prepared
 
     def _prepare(self, launch: Launch) -> Prepared:

@@ -4,12 +4,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 
 from sims.engine import codecache
 from sims.engine.decode import open_program
 from sims.engine.errors import Cancelled, EngineError
+from sims.engine.front.ahead import Opener
 from sims.engine.front.options import Options
 from sims.engine.front.plan import Launch, Plan
 from sims.engine.front.prepared import KEPT_CHUNK_INSTRUCTIONS, Prepared
@@ -61,19 +62,22 @@ class Simulation:
 
     def kernels(self) -> Iterator[KernelReport]:
         """The kernels in order. Raises :class:`SimulationError`, or ``Cancelled`` when ``should_stop()`` says so."""
-        with Preparer(self.options, self.plan.launches, self._stop_if_asked) as preparer:
+        pool = self._machine.pool if self.options.threads > 1 else None
+        with Preparer(self.options, self.plan.launches, self._stop_if_asked, pool) as preparer:
             if self.options.l2 != "chain" and self.options.threads > 1:
                 yield from self._in_parallel(preparer)
             else:
-                yield from self._in_order(preparer)
+                in_a_row = [] if self.options.shortcuts else self.plan.launches
+                with Opener(in_a_row, pool) as opener:
+                    yield from self._in_order(preparer, opener)
 
-    def _in_order(self, preparer: Preparer) -> Iterator[KernelReport]:
+    def _in_order(self, preparer: Preparer, opener: Opener) -> Iterator[KernelReport]:
         for step in self.plan.steps:
             self._stop_if_asked()
             self.on_step(step)
             if not isinstance(step, MemcpyCommand):
                 with _named(step):
-                    report = self._kernel(step, preparer)
+                    report = self._kernel(step, preparer, opener)
                 yield report
             elif step.kind == "HtoD":
                 self._machine.memcpy_to_device(step.address, step.size_bytes)
@@ -99,19 +103,20 @@ class Simulation:
 
     def _submitted(self, launch: Launch, preparer: Preparer, pool: ThreadPoolExecutor) -> Callable[[], KernelReport]:
         if not self.options.shortcuts:
-            return pool.submit(self._streamed, launch).result
+            return pool.submit(self._streamed, launch, open_program(launch.file)).result
         prepared = preparer.take(launch)
         key = (prepared.signature,)
         earlier = self._done.get(key) if self.options.same_launches else None
         if isinstance(earlier, Future):
             return lambda: self._stood_in(earlier.result(), launch, prepared)
-        future = pool.submit(self._simulate, launch, prepared)
+        opened = open_program(launch.file, chunk_instructions=KEPT_CHUNK_INSTRUCTIONS)
+        future = pool.submit(self._simulate, launch, prepared, opened)
         self._done[key] = future
         return future.result
 
-    def _kernel(self, launch: Launch, preparer: Preparer) -> KernelReport:
+    def _kernel(self, launch: Launch, preparer: Preparer, opener: Opener) -> KernelReport:
         if not self.options.shortcuts:
-            return self._streamed(launch)
+            return self._streamed(launch, opener.open(launch))
         prepared = preparer.take(launch)
         # With a chained L2, equal launches find equal data only after equal kernels.
         key = (self._previous, prepared.signature) if self.options.l2 == "chain" else (prepared.signature,)
@@ -119,21 +124,22 @@ class Simulation:
         earlier = self._done.get(key) if self.options.same_launches else None
         if isinstance(earlier, KernelReport):
             return self._stood_in(earlier, launch, prepared)
-        report = self._simulate(launch, prepared)
+        report = self._simulate(launch, prepared, opener.open(launch, KEPT_CHUNK_INSTRUCTIONS))
         self._done[key] = report
         return report
 
-    def _streamed(self, launch: Launch) -> KernelReport:
+    def _streamed(self, launch: Launch, opened: AbstractContextManager[Program]) -> KernelReport:
         """Decoded while it runs: nothing of the kernel is known or kept but what is in flight."""
-        with open_program(launch.file) as program:
+        with opened as program:
             result = self._run(program, launch)
             counts = InstructionCounts.of(program.statics, program.counts)
             return report_of(result, program.shape, counts, self.spec, index=launch.index, uid=launch.uid)
 
-    def _simulate(self, launch: Launch, prepared: Prepared) -> KernelReport:
+    def _simulate(self, launch: Launch, prepared: Prepared, opened: AbstractContextManager[Program]) -> KernelReport:
+        """A kernel that was decoded before; from ``opened`` again if it was too large to keep."""
         if prepared.program is not None:
             return self._decoded(launch, prepared, prepared.program)
-        with open_program(launch.file, chunk_instructions=KEPT_CHUNK_INSTRUCTIONS) as program:
+        with opened as program:
             return self._decoded(launch, prepared, program)
 
     def _decoded(self, launch: Launch, prepared: Prepared, program: Program) -> KernelReport:

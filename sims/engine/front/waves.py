@@ -6,14 +6,13 @@ again, and twice as many may be left out, since rates drift slowly. The last one
 kernel's own.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sims.engine.front.gridfacts import GridFacts
-from sims.engine.program import CtaChunk, KernelShape, Program
+from sims.engine.program import CtaChunk, KernelShape, ProgramView
 from sims.engine.results import KernelResult
 from sims.gpus.spec import SECTOR_BYTES
 
@@ -34,10 +33,9 @@ get there are simulated whole: the waves of compute-bound ones drift with the sc
 
 
 @dataclass(slots=True)
-class SteadyWaves:
+class SteadyWaves(ProgramView):
     """A program that leaves waves out. Give :meth:`ctas_needed` to the machine; :attr:`skipped_cycles` is to be added."""
 
-    program: Program
     facts: GridFacts
     wave_ctas: int
     l2_bytes: int
@@ -53,26 +51,6 @@ class SteadyWaves:
 
     def __post_init__(self) -> None:
         self.shape = replace(self.program.shape)
-
-    @property
-    def statics(self) -> NDArray[np.void]:
-        """Those of the whole program."""
-        return self.program.statics
-
-    @property
-    def opcodes(self) -> Sequence[str]:
-        """Those of the whole program."""
-        return self.program.opcodes
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Those of the whole program, left-out waves included."""
-        return self.program.counts
-
-    @property
-    def unknown_opcodes(self) -> dict[str, int]:
-        """Those of the whole program."""
-        return self.program.unknown_opcodes
 
     def chunks(self) -> Iterator[CtaChunk]:
         """The chunks, without the CTAs that were left out while they were being asked for."""
