@@ -2,6 +2,7 @@
 
 import io
 from random import Random
+from threading import Event
 
 import pytest
 from hypothesis import given, settings
@@ -70,4 +71,17 @@ def test_an_interrupt_between_two_slices_leaves_no_thread_at_work(monkeypatch: p
     with pytest.raises(KeyboardInterrupt):
         run(machine, store_flood(42, 12))
     # The helper's thread takes other work only when it has come home.
-    assert machine._pool.submit(int).result(timeout=10) == 0
+    assert machine.pool.submit(int).result(timeout=10) == 0
+
+
+@pytest.mark.parametrize("comes", ["late", "never"])
+def test_a_helper_that_has_something_else_to_do_changes_no_result(comes: str) -> None:
+    text = store_flood(42, 12)
+    (alone,) = run(Machine(spec_of("SM86_RTX3070")), text)
+    machine = Machine(spec_of("SM86_RTX3070"), threads=2)
+    busy = Event()
+    machine.pool.submit(busy.wait)
+    with open_program(io.BytesIO(text.encode()), "kernel-1.traceg") as program:
+        result = machine.run(program, on_progress=lambda _: busy.set() if comes == "late" else None)
+    assert (result, busy.is_set()) == (alone, comes == "late")
+    busy.set()

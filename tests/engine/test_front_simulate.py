@@ -1,5 +1,6 @@
 """A trace on a GPU, from the list to the reports. Small traces, the real engine."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -200,3 +201,18 @@ def test_kernels_are_announced_in_order(trace: Callable[..., Path]) -> None:
     plan = read_plan(trace(kernel_text(BASE), kernel_text(BASE), copies=f"MemcpyHtoD,{BASE:#x},64\n"))
     list(Simulation(plan, SPEC, EXACT, on_step=steps.append).kernels())
     assert steps == list(plan.steps)
+
+
+def test_threads_leave_out_the_same_waves_of_a_kernel_too_large_to_keep(
+    trace: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sims.engine.front.preparer.KEEP_BYTES", 0)
+    # The package exports the module's function under the module's name.
+    monkeypatch.setattr(sys.modules["sims.engine.front.simulate"], "KEPT_CHUNK_INSTRUCTIONS", 8)
+    small = SPEC.with_overrides({"sms": 2, "l2_sets": 16, "l2_ways": 2, "ctas_per_sm": 4})
+    path = trace(kernel_text(BASE, ctas=1600))
+    one, two = (
+        [report.stats for report in simulate(read_plan(path), small, Options(threads=threads))] for threads in (1, 2)
+    )
+    assert one[0]["cascade_steady_ctas_left_out"] > 0
+    assert two == one
