@@ -1,5 +1,6 @@
 """The folder of compiled code: damaged ones are emptied, whole ones are left alone, one process compiles for all."""
 
+import pickle
 import threading
 import time
 from pathlib import Path
@@ -35,6 +36,27 @@ def test_a_cut_file_empties_its_folder(folder: Path, damage: bytes) -> None:
 def test_a_flipped_bit_of_a_sealed_file_empties_its_folder(folder: Path) -> None:
     codecache.seal(folder)
     (folder / "sm.run.1.nbc").write_bytes(b"compiled c0de.")
+    assert codecache.heal(folder)
+
+
+def add_overload(folder: Path, data_name: str) -> None:
+    """As Numba does when it compiles a function for further types: it writes the function's index again."""
+    overloads = {"first types": "sm.run.1.nbc", "further types": data_name}
+    (folder / "sm.run.nbi").write_bytes(pickle.dumps(numba.__version__) + pickle.dumps(("stamp", overloads)))
+    (folder / data_name).write_bytes(b"further code.")
+
+
+def test_an_overload_that_was_added_to_a_sealed_folder_leaves_it_alone(folder: Path) -> None:
+    codecache.seal(folder)
+    add_overload(folder, "sm.run.2.nbc")
+    assert not codecache.heal(folder)
+    assert len(list(folder.glob("*.nb*"))) == 3
+
+
+def test_an_index_that_gives_two_overloads_one_file_empties_its_folder(folder: Path) -> None:
+    codecache.seal(folder)
+    add_overload(folder, "sm.run.1.nbc")
+    (folder / "sm.run.1.nbc").write_bytes(b"compiled code.")
     assert codecache.heal(folder)
 
 
