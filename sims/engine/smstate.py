@@ -161,10 +161,10 @@ _FIELDS = [
     ("mbarrier_first", "i2", (CTA_SLOTS,)), ("mbarrier_free", "i4"), ("mbarrier", MBARRIER, (MBARRIERS,)),
     ("messages", "i4"), ("message", MESSAGE, (MESSAGES,)),
     ("arrivals", "i4"), ("arrival_head", "i4"), ("arrival", ARRIVAL, (ARRIVALS,)),
-    # L1
-    ("l1_ways", "i4"), ("l1_dirty_lines", "i4"), ("l1_live_mshrs", "i4"), ("l1_orphans", "i4"), ("l1_bucket_mask", "i4"),
+    # L1; its MSHRs' fields are named as a slice's, see mshrs.py
+    ("l1_ways", "i4"), ("l1_dirty_lines", "i4"), ("live_mshrs", "i4"), ("orphans", "i4"), ("l1_bucket_mask", "i4"),
     ("l1_version", "i4"), ("l1_failure", "u1"),
-    ("l1_free_mshr", "i4"), ("l1_free_waiter", "i4"),
+    ("free_mshr", "i4"), ("l1_free_waiter", "i4"),
     ("l1_newest", "i2", (64,)), ("l1_oldest", "i2", (64,)), ("l1_bucket", "i2", (L1_BUCKETS,)),
     ("line", LINE, (MAX_L1_LINES,)), ("mshr", L1_MSHR, (MAX_L1_MSHRS,)), ("waiter", WAITER, (WAITERS,)),
     ("filled_head", "i4"), ("filled_count", "i4"), ("filled", "i2", (MAX_L1_MSHRS,)),

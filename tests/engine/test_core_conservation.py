@@ -148,8 +148,8 @@ def test_after_the_last_write_back_everything_is_free(config: str, buffer: int, 
     for sm in sms:
         for name in (
             "resident",
-            "l1_live_mshrs",
-            "l1_orphans",
+            "live_mshrs",
+            "orphans",
             "filled_count",
             "miss_count",
             "shared_count",
@@ -158,7 +158,7 @@ def test_after_the_last_write_back_everything_is_free(config: str, buffer: int, 
             assert not sm[name], name
         assert not sm["bank_count"].any()
         assert (sm["free_operations"], sm["free_loads"]) == (IN_FLIGHT, LOAD_SLOTS)
-        assert chain(sm["mshr"]["head"], int(sm["l1_free_mshr"])) == MAX_L1_MSHRS
+        assert chain(sm["mshr"]["head"], int(sm["free_mshr"])) == MAX_L1_MSHRS
         assert chain(sm["waiter"]["next"], int(sm["l1_free_waiter"])) == WAITERS
     moved = {name: sum(r.counters[name] for r in results) for name in ("n_wr_bk", "total dram writes")}
     assert moved["n_wr_bk"] == moved["total dram writes"]

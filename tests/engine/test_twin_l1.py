@@ -159,7 +159,7 @@ def test_every_access_has_the_twins_outcome(sizes: dict[str, int], length: int, 
             case "drain" if plain.filled:
                 assert engine.next_filled() == plain.next_filled()
         assert engine.sm["l1_dirty_lines"] == plain.dirty_lines
-        assert engine.sm["l1_live_mshrs"] == len(plain.mshrs)
+        assert engine.sm["live_mshrs"] == len(plain.mshrs)
     assert engine.contents() == [
         line and (line.number, [sector.state for sector in line.sectors]) for ways in plain.lines for line in ways
     ]
