@@ -14,6 +14,7 @@ from sims.engine.writeback import access_done
 
 @compiled
 def look_up_heads(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, now: int) -> None:
+    """Every bank whose oldest access has waited long enough looks it up."""
     busy = np.uint64(sm.bank_busy)
     blocked = np.uint64(0)
     while busy:

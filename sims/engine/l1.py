@@ -16,7 +16,7 @@ from sims.engine import counters, mshrs
 from sims.engine.addresses import l2_set_of, slice_of
 from sims.engine.jit import Record, Table, compiled
 from sims.engine.l1lines import find_line, find_victim, invalidate_lines, replace, touch
-from sims.engine.packets import LOAD, LOCAL_FLAG, STORE, push, take_free
+from sims.engine.packets import LOAD, LOCAL_FLAG, STORE, pop, push, take_free
 from sims.engine.sectors import (
     DIRTY,
     INVALID,
@@ -73,7 +73,7 @@ def load(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, n
         if victim < 0:
             _fail(sm, kind, counters.LINE_ALLOC_FAIL)
             return RETRY
-    if sm.miss_count + 1 >= gpu.l1_miss_queue or port.free_count == 0:
+    if sm.misses.count + 1 >= gpu.l1_miss_queue or port.free_count == 0:
         _fail(sm, kind, counters.MISS_QUEUE_FULL)
         return RETRY
     mshr = mshrs.find(sm, sm.line[x].mshr[s] if x >= 0 else -1, gpu.l1_mshrs, sector)
@@ -127,7 +127,7 @@ def store(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, 
         if x < 0:
             _fail(sm, kind, counters.LINE_ALLOC_FAIL)
             return False
-    if sm.miss_count >= gpu.l1_miss_queue or port.free_count == 0:
+    if sm.misses.count >= gpu.l1_miss_queue or port.free_count == 0:
         _fail(sm, kind, counters.MISS_QUEUE_FULL)
         return False
     changed(sm)
@@ -181,12 +181,7 @@ def _queue_miss(
     index = new_packet(gpu, packets, port, sm, entry.address, kind, reference)
     packets[index].byte_mask = entry.byte_mask
     packets[index].flags = entry.flags & LOCAL_FLAG
-    if sm.miss_count == 0:
-        sm.miss_head = index
-    else:
-        packets[sm.miss_tail].next = index
-    sm.miss_tail = index
-    sm.miss_count += 1
+    push(packets, sm.misses, index)
 
 
 @compiled
@@ -209,9 +204,7 @@ def new_packet(gpu: Record, packets: Table, port: Record, sm: Record, address: i
 def send_miss(packets: Table, port: Record, sm: Record, cycle: int) -> None:
     """The miss queue's head leaves for the crossbar, which may pass it on from (global) ``cycle`` on."""
     changed(sm)
-    index = sm.miss_head
-    sm.miss_head = packets[index].next
-    sm.miss_count -= 1
+    index = pop(packets, sm.misses)
     packets[index].time = cycle
     push(packets, port.sent, index)
 

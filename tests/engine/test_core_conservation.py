@@ -151,12 +151,12 @@ def test_after_the_last_write_back_everything_is_free(config: str, buffer: int, 
             "live_mshrs",
             "orphans",
             "filled_count",
-            "miss_count",
             "shared_count",
             "cta_used",
         ):
             assert not sm[name], name
         assert not sm["bank_count"].any()
+        assert not sm["misses"]["count"]
         assert (sm["free_operations"], sm["free_loads"]) == (IN_FLIGHT, LOAD_SLOTS)
         assert chain(sm["mshr"]["head"], int(sm["free_mshr"])) == MAX_L1_MSHRS
         assert chain(sm["waiter"]["next"], int(sm["l1_free_waiter"])) == WAITERS
