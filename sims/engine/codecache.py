@@ -138,7 +138,11 @@ def compiling(should_stop: Callable[[], bool]) -> Iterator[None]:
     """
     folder = Path(str(numba.config.CACHE_DIR))
     if is_sealed(folder):
+        before = _times(folder)
         yield
+        # Numba compiles again what it takes for changed: a source that was checked out again has another time.
+        if _times(folder) != before:
+            seal(folder)
         return
     with (folder / ".lock").open("w") as lock:
         while not _taken(lock) and not should_stop():
@@ -157,6 +161,11 @@ def _taken(lock: TextIO) -> bool:
 
 def _files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.suffix in (INDEX_SUFFIX, CODE_SUFFIX)]
+
+
+def _times(folder: Path) -> dict[Path, int]:
+    """When each file was written, in nanoseconds."""
+    return {path: path.stat().st_mtime_ns for path in _files(folder)}
 
 
 def _name(folder: Path, path: Path) -> str:

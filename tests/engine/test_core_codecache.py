@@ -96,6 +96,13 @@ def test_nobody_waits_once_it_is_sealed(folder: Path) -> None:
         assert not (folder / ".lock").exists()
 
 
+def test_what_is_compiled_again_in_a_sealed_folder_is_sealed_again(folder: Path) -> None:
+    codecache.seal(folder)
+    with codecache.compiling(lambda: False):
+        (folder / "sm.run.1.nbc").write_bytes(b"compiled otherwise.")
+    assert not codecache.heal(folder)
+
+
 def test_a_change_of_compiled_code_makes_another_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     before = codecache.source_hash()
     monkeypatch.setattr(numba, "__version__", "another")
