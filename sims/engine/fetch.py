@@ -3,7 +3,7 @@
 An SM does four (decode, fetch) pairs a cycle. A fetch picks the next warp, round robin, whose two-entry instruction buffer is
 empty; its next two instructions are decoded in the next pair, so the fourth fetch of a cycle is decoded after the next cycle's
 issue. On its way the search retires finished warps that it passes. Instruction and constant caches are perfect.
-Microbenchmarks: ``fix_exit``, ``fix_len``, ``cta``.
+Microbenchmarks: ``fix_exit``, ``fix_len``, ``cta``. Twin: tests/engine/twins/fetch.py.
 """
 
 import numpy as np

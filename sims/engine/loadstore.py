@@ -10,7 +10,7 @@
 7. dispatch the oldest memory instruction whose operands are read
 
 Steps 1 and 2 are in writeback.py, 5 in bankqueues.py, 6 and 7 in dispatch.py.
-Microbenchmarks: ``smem``, ``l1_bypass``, ``atomics``, ``local``, ``masks``, ``hiding``.
+Microbenchmarks: ``smem``, ``l1_bypass``, ``atomics``, ``local``, ``masks``, ``hiding``. Twin: tests/engine/twins/loadstore.py.
 """
 
 import numpy as np
