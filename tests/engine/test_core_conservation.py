@@ -135,8 +135,8 @@ def test_after_the_last_write_back_everything_is_free(config: str, buffer: int, 
     assert {name: int(memory.channels[name]["count"].sum()) for name in CHANNEL_QUEUES} == dict.fromkeys(
         CHANNEL_QUEUES, 0
     )
-    assert not memory.ports["requests"]["count"].any()
-    assert not memory.ports["replies"]["count"].any()
+    for name in ("sent", "requests", "returned", "replies"):
+        assert not memory.ports[name]["count"].any(), name
     for name in ("work", "offered", "queued", "busy_banks", "waiting_banks", "credits", "private"):
         assert not memory.channels[name].any(), name
     for part in memory.slices:

@@ -33,7 +33,7 @@ def act(gpu: Record, memory: Memory, sms: Table, action: int, argument: int, now
         return np.int64(l1.store(gpu, memory.packets, port, sm, sm.bank[0, 0], argument, now))
     if action == DO_SEND:
         l1.send_miss(memory.packets, port, sm, now)
-        packet = pop(memory.packets, port.requests)
+        packet = pop(memory.packets, port.sent)
         give_back(memory.packets, port, packet)
         return np.int64(packet)
     if action == DO_FILL:
