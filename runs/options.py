@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sims.engine.threads import MAX_THREADS
+
 _Rule = tuple[Callable[[Any], bool], str]
 
 
@@ -29,7 +31,7 @@ _FLAG: _Rule = (lambda value: isinstance(value, bool), "must be true or false")
 OPTIONS: dict[str, _Rule] = {
     "exact": _FLAG,  # no shortcuts: every kernel, every wave
     "l2": _one_of("chain", "cold", "warm"),  # what the L2 holds when a kernel starts
-    "threads": _whole(1, 256),
+    "threads": _whole(1, MAX_THREADS),
     "representatives": _FLAG,  # simulate one warm instance per class of repeating kernels
     "shards": _whole(1, 1000),  # parts of the kernel list that workers take independently
     "gaps": _one_of("kept", "closed"),  # real gaps between kernels in the predicted step timeline

@@ -8,8 +8,10 @@ from tqdm import tqdm
 
 from runs.models import ENDED, Run
 from runs.reading import comparison_of
+from traces.times.names import short_name
 
 LOOK_S = 0.5
+NAME_WIDTH = 40
 
 
 def watch(run: Run, on_look: Callable[[], None] = lambda: None, show: bool = True) -> Run:
@@ -66,7 +68,7 @@ def _aligned(text: str, width: int, column: int) -> str:
 
 
 def _kernel_row(kernel: dict[str, Any], configs: list[str], has_real: bool) -> list[str]:
-    cells = [str(kernel["index"]), _short(kernel["name"])]
+    cells = [str(kernel["index"]), short_name(kernel["name"], NAME_WIDTH)]
     if has_real:
         cells.append(_us(kernel["real_ns"]))
     for config in configs:
@@ -88,7 +90,3 @@ def _with_error(ns: float | None, error: float | None) -> str:
 
 def _us(ns: float | None) -> str:
     return "-" if ns is None else f"{ns / 1000:,.1f}"
-
-
-def _short(name: str, limit: int = 40) -> str:
-    return name if len(name) <= limit else f"{name[: limit - 3]}..."

@@ -14,6 +14,7 @@ from sims.engine.writeback import access_done
 
 @compiled
 def look_up_heads(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, now: int) -> None:
+    """Every bank whose oldest access has waited long enough looks it up."""
     busy = np.uint64(sm.bank_busy)
     blocked = np.uint64(0)
     while busy:
@@ -25,7 +26,7 @@ def look_up_heads(gpu: Record, trace: Trace, packets: Table, port: Record, sm: R
             continue
         if sm.bank_version[bank] == sm.l1_version:
             blocked |= bit(bank)
-            l1.count_failure(sm, sm.bank_failure[bank], 1)
+            l1.repeat_failure(sm, sm.bank_failure[bank], 1)
         elif _look_up(gpu, trace, packets, port, sm, entry, now):
             sm.bank_head[bank] = (head + 1) & gpu.l1_ring
             sm.bank_count[bank] -= 1
@@ -43,9 +44,9 @@ def _look_up(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record
     if entry.reference < 0:
         return l1.store(gpu, packets, port, sm, entry, -1 - entry.reference, now)
     outcome = l1.load(gpu, packets, port, sm, entry, now)
-    if outcome == 1:
+    if outcome == l1.HIT:
         access_done(trace, sm, entry.reference, now)
-    return outcome >= 0
+    return outcome != l1.RETRY
 
 
 @compiled
@@ -55,4 +56,4 @@ def count_skipped(sm: Record, cycles: int) -> None:
     while blocked:
         bank = count_trailing_zeros(blocked)
         blocked &= blocked - np.uint64(1)
-        l1.count_failure(sm, sm.bank_failure[bank], cycles)
+        l1.repeat_failure(sm, sm.bank_failure[bank], cycles)

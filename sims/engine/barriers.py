@@ -2,7 +2,8 @@
 
 A warp is blocked when its BAR issues; when the last expected warp arrives all are released in that same cycle, so schedulers
 visited later in the cycle can already issue them. Warps that have exited do not count. BAR does not wait for results in flight.
-An operand is ``id | threads << 4``; 0 threads means the whole CTA. Microbenchmarks: ``barrier``, ``fix_exit``.
+An operand is ``id | threads << 4``; 0 threads means the whole CTA. Microbenchmarks: ``barrier``, ``fix_exit``. Twin:
+tests/engine/twins/barriers.py.
 """
 
 import numpy as np

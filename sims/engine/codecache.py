@@ -8,8 +8,10 @@ again. A folder that cannot be written is replaced by a temporary one; one with 
 
 import fcntl
 import hashlib
+import io
 import json
 import os
+import pickle
 import re
 import shutil
 import tempfile
@@ -23,6 +25,8 @@ import numba
 
 ENGINE = Path(__file__).resolve().parent
 SEAL = "sealed.json"
+INDEX_SUFFIX, CODE_SUFFIX = ".nbi", ".nbc"
+"""Numba's files: what a function has been compiled for, and the code for one of these."""
 WAIT_S = 0.2
 
 
@@ -85,16 +89,32 @@ def heal(folder: Path) -> bool:
     """Empty a folder that holds a damaged file; whether it did.
 
     Every file of Numba's is a pickle, whose last byte is a full stop: a cut one has lost it. What was sealed is held
-    against its seal, which finds a flipped bit too.
+    against its seal, which finds a flipped bit too. Only an index may have become another since: Numba writes it again, as a
+    whole, when a function is compiled for further types.
     """
     seal = _read_seal(folder)
     for path in _files(folder):
         data = path.read_bytes()
-        if not data.endswith(b".") or seal.get(_name(folder, path), _digest(data)) != _digest(data):
+        is_sealed_as_it_is = seal.get(_name(folder, path), _digest(data)) == _digest(data)
+        if not data.endswith(b".") or not (is_sealed_as_it_is or _is_index(path, data)):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True, exist_ok=True)
             return True
     return False
+
+
+def _is_index(path: Path, data: bytes) -> bool:
+    """Whether Numba can read the file as an index in which each overload has a file of its own (it may be yet to come)."""
+    if path.suffix != INDEX_SUFFIX:
+        return False
+    try:
+        stream = io.BytesIO(data)
+        pickle.load(stream)  # noqa: S301 - Numba's version; Numba itself reads the file so a moment later
+        _, overloads = pickle.load(stream)  # noqa: S301
+        names = list(overloads.values())
+        return len(set(names)) == len(names) and all(name.startswith(path.stem) for name in names)
+    except Exception:  # a damaged pickle can raise anything
+        return False
 
 
 def is_sealed(folder: Path) -> bool:
@@ -118,7 +138,11 @@ def compiling(should_stop: Callable[[], bool]) -> Iterator[None]:
     """
     folder = Path(str(numba.config.CACHE_DIR))
     if is_sealed(folder):
+        before = _times(folder)
         yield
+        # Numba compiles again what it takes for changed: a source that was checked out again has another time.
+        if _times(folder) != before:
+            seal(folder)
         return
     with (folder / ".lock").open("w") as lock:
         while not _taken(lock) and not should_stop():
@@ -136,7 +160,12 @@ def _taken(lock: TextIO) -> bool:
 
 
 def _files(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.suffix in (".nbi", ".nbc")]
+    return [path for path in folder.rglob("*") if path.suffix in (INDEX_SUFFIX, CODE_SUFFIX)]
+
+
+def _times(folder: Path) -> dict[Path, int]:
+    """When each file was written, in nanoseconds."""
+    return {path: path.stat().st_mtime_ns for path in _files(folder)}
 
 
 def _name(folder: Path, path: Path) -> str:

@@ -20,7 +20,8 @@ CACHE_OUTCOMES = 0
 CACHE_FAILURES = CACHE_OUTCOMES + _TYPES * len(OUTCOMES)
 CACHE_COUNTERS = CACHE_FAILURES + _TYPES * len(FAILURES)
 
-# SM counters after the L1's.
+SM_COUNTERS = CACHE_COUNTERS + 15
+# Of an SM, after its L1's.
 (
     WARP_INSTRUCTIONS,
     SHARED_CONFLICTS,
@@ -37,7 +38,7 @@ CACHE_COUNTERS = CACHE_FAILURES + _TYPES * len(FAILURES)
     NEVER_COUNTED,
     ACTIVE_CYCLES,
     RESIDENT_WARP_CYCLES,
-) = range(CACHE_COUNTERS, CACHE_COUNTERS + 15)
+) = range(CACHE_COUNTERS, SM_COUNTERS)
 """ACTIVE_CYCLES: with a CTA. RESIDENT_WARP_CYCLES: of each warp from its CTA's start to its own end. COUNTED_TWICE: LDGSTS;
 NEVER_COUNTED: shared-memory atomics without a destination. Accel-Sim's warp instruction count has them so."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sims.engine import asynchronous, counters, l1
 from sims.engine.accounts import WHY_L1, WHY_SHARED
-from sims.engine.jit import Record, Table, compiled, count_trailing_zeros
+from sims.engine.jit import INFINITY, Record, Table, compiled, count_trailing_zeros
 from sims.engine.packets import ATOMIC, BYPASS_LOAD, LOCAL_FLAG, STORE, has_room, push
 from sims.engine.program import (
     FIRST_ASYNC_KIND,
@@ -43,6 +43,7 @@ ADDRESS_MASK = (1 << 63) - 1
 def move_accesses(
     gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int
 ) -> None:
+    """What the dispatched instruction can send in this cycle; after its last access it has left the unit."""
     mode = sm.dispatch_mode
     if mode == MODE_SHARED:
         done = _enter_shared_pipe(gpu, sm, now)
@@ -173,6 +174,7 @@ def _dispatch_done(trace: Trace, sm: Record, now: int) -> None:
 
 @compiled
 def dispatch_oldest(trace: Trace, sm: Record, now: int) -> None:
+    """The oldest memory instruction whose operands are read becomes the one whose accesses move, unless it has to wait."""
     subcore = _oldest_memory_operand(sm)
     index = sm.operands[subcore, MEMORY_PIPE]
     operation = sm.operation[index]
@@ -183,45 +185,57 @@ def dispatch_oldest(trace: Trace, sm: Record, now: int) -> None:
         return
     takes_pipe = code.space == SPACE_SHARED or code.kind >= KIND_MBARRIER_INIT
     goes_nowhere = code.kind == KIND_MEMBAR or (operation.operand < 0 and not takes_pipe)
-    needs_slot = not goes_nowhere and code.kind != KIND_STORE
-    if code.kind == KIND_TMA_STORE or code.kind == KIND_MBARRIER_COPY:
-        needs_slot = False
+    needs_slot = not goes_nowhere and _waits_for_accesses(code)
     if needs_slot and sm.free_loads == 0:
         return
     sm.operands_full[subcore] &= ~(np.uint32(1) << np.uint32(MEMORY_PIPE))
     sm.memory_operands &= ~np.uint8(1 << subcore)
     sm.progress = 1
+    _count_as_accelsim(sm, code)
+    sm.dispatching = index
+    sm.dispatch_time = now + 1
+    sm.dispatch_load = _new_load(sm, operation, code) if needs_slot else np.int64(-1)
+    place = operation.operand + sm.cta_sectors[sm.warp_slot[operation.warp]]
+    if goes_nowhere:
+        sm.dispatch_mode = MODE_NOTHING
+    elif takes_pipe:
+        _dispatch_to_pipe(sm, operation, code, place, now)
+    elif code.kind >= FIRST_ASYNC_KIND:
+        _dispatch_bulk(trace, sm, operation, code, place, now)
+    else:
+        sm.dispatch_mode = MODE_BYPASS if code.bypasses_l1 else MODE_L1
+        sm.dispatch_pointer = place + 1
+        sm.dispatch_remaining = trace.sector_addresses[place]
+        if needs_slot:
+            sm.load[sm.dispatch_load].remaining = sm.dispatch_remaining
+
+
+@compiled
+def _waits_for_accesses(code: Record) -> bool:
+    """Whether something happens when its accesses are back: a register is written, a warp goes on, a copy is done."""
+    return code.kind != KIND_STORE and code.kind != KIND_TMA_STORE and code.kind != KIND_MBARRIER_COPY
+
+
+@compiled
+def _count_as_accelsim(sm: Record, code: Record) -> None:
+    """Its warp instruction count has some twice and others never."""
     if code.kind == KIND_LDGSTS:
         sm.counter[counters.COUNTED_TWICE] += 1
     elif code.kind == KIND_ATOMIC and code.space == SPACE_SHARED and code.destination < 0:
         sm.counter[counters.NEVER_COUNTED] += 1
-    sm.dispatching = index
-    sm.dispatch_time = now + 1
-    sm.dispatch_load = -1
-    if goes_nowhere:
-        sm.dispatch_mode = MODE_NOTHING
-        return
-    if needs_slot:
-        sm.dispatch_load = _new_load(sm, operation, code)
-    start = operation.operand + sm.cta_sectors[sm.warp_slot[operation.warp]]
-    if takes_pipe:
-        degree = np.int64(1)
-        if code.space == SPACE_SHARED:
-            degree = max(degree, operation.operand)
-        else:
-            asynchronous.enter_pipe(sm, sm.load[sm.dispatch_load], start if operation.operand >= 0 else np.int64(-1))
-        sm.dispatch_mode = MODE_SHARED
-        sm.dispatch_time = now + degree
-        sm.counter[counters.SHARED_CONFLICTS] += degree - 1
-        return
-    if code.kind >= FIRST_ASYNC_KIND:
-        _dispatch_bulk(trace, sm, operation, code, start, now)
-        return
-    sm.dispatch_mode = MODE_BYPASS if code.bypasses_l1 else MODE_L1
-    sm.dispatch_pointer = start + 1
-    sm.dispatch_remaining = trace.sector_addresses[start]
-    if needs_slot:
-        sm.load[sm.dispatch_load].remaining = sm.dispatch_remaining
+
+
+@compiled
+def _dispatch_to_pipe(sm: Record, operation: Record, code: Record, place: int, now: int) -> None:
+    """Shared memory keeps the unit for as many cycles as its conflict degree; ``place`` is an mbarrier operation's list."""
+    degree = np.int64(1)
+    if code.space == SPACE_SHARED:
+        degree = max(degree, operation.operand)
+    else:
+        asynchronous.enter_pipe(sm, sm.load[sm.dispatch_load], place if operation.operand >= 0 else np.int64(-1))
+    sm.dispatch_mode = MODE_SHARED
+    sm.dispatch_time = now + degree
+    sm.counter[counters.SHARED_CONFLICTS] += degree - 1
 
 
 @compiled
@@ -251,6 +265,7 @@ def _dispatch_bulk(trace: Trace, sm: Record, operation: Record, code: Record, st
 
 @compiled
 def count_request(sm: Record, packet: Record) -> None:
+    """A packet leaves for the crossbar."""
     sm.counter[counters.REQUESTS] += 1
     local = packet.flags & LOCAL_FLAG
     if packet.kind == STORE:
@@ -262,7 +277,7 @@ def count_request(sm: Record, packet: Record) -> None:
 @compiled
 def _oldest_memory_operand(sm: Record) -> int:
     best = np.int64(0)
-    age = np.int64(1) << 40
+    age = INFINITY
     subcores = np.uint64(sm.memory_operands)
     while subcores:
         subcore = count_trailing_zeros(subcores)

@@ -14,7 +14,7 @@ Microbenchmarks: ``dram_chain``, ``dram_bank``, ``dram_read``, ``dram_write``, `
 import numpy as np
 
 from sims.engine import counters
-from sims.engine.jit import INFINITY, Record, Table, bit, compiled, first_from
+from sims.engine.jit import INFINITY, Record, Table, Word, bit, compiled, first_from
 from sims.engine.memory import RECENT_CYCLES, Memory
 from sims.engine.packets import WRITE_BACK, give_back, pop, push
 
@@ -120,8 +120,7 @@ def _assign(gpu: Record, memory: Memory, channel: Record) -> bool:
     if channel.bank[b].count == 0:
         channel.waiting_banks &= ~bit(b)
     channel.queued -= 1
-    wanted = _row_from(gpu, channel, b) if channel.row_banks & bit(b) else _column_from(gpu, channel, b)
-    channel.command_from = min(channel.command_from, wanted)
+    channel.command_from = min(channel.command_from, _command_from(gpu, channel, b))
     channel.priority = channel.priority + 1 if channel.priority + 1 < gpu.dram_banks else 0
     return True
 
@@ -153,9 +152,11 @@ def _command(gpu: Record, memory: Memory, channel: Record, now: int) -> bool:
     if now < channel.command_from:
         return False
     if gpu.dual_bus:
-        earliest = _try_column(gpu, memory, channel, now)
+        earliest = np.int64(channel.column_ok)
+        if earliest <= now:
+            earliest = _try(gpu, memory, channel, channel.busy_banks & ~channel.row_banks, now)
         issued = earliest <= now
-        row_from = _try_row(gpu, memory, channel, now)
+        row_from = _try(gpu, memory, channel, channel.row_banks, now)
         earliest = min(earliest, row_from)
         issued |= row_from <= now
     else:
@@ -166,35 +167,16 @@ def _command(gpu: Record, memory: Memory, channel: Record, now: int) -> bool:
 
 
 @compiled
-def _try_column(gpu: Record, memory: Memory, channel: Record, now: int) -> int:
-    """The first bank that may has its column command; returns a tick up to ``now``, or one before which none can."""
-    if channel.column_ok > now:
-        return channel.column_ok
+def _try(gpu: Record, memory: Memory, channel: Record, banks: Word, now: int) -> int:
+    """The first of ``banks`` that may has its command; returns a tick up to ``now``, or one before which none can."""
     earliest = INFINITY
-    banks = channel.busy_banks & ~channel.row_banks
     while banks:
         b = first_from(banks, channel.priority)
         banks &= ~bit(b)
-        column_from = _column_from(gpu, channel, b)
-        earliest = min(earliest, column_from)
-        if column_from <= now:
-            _column_command(gpu, memory, channel, b, now)
-            break
-    return earliest
-
-
-@compiled
-def _try_row(gpu: Record, memory: Memory, channel: Record, now: int) -> int:
-    """The same for row commands."""
-    earliest = INFINITY
-    banks = channel.row_banks
-    while banks:
-        b = first_from(banks, channel.priority)
-        banks &= ~bit(b)
-        row_from = _row_from(gpu, channel, b)
-        earliest = min(earliest, row_from)
-        if row_from <= now:
-            _row_command(gpu, memory, channel, b, now)
+        command_from = _command_from(gpu, channel, b)
+        earliest = min(earliest, command_from)
+        if command_from <= now:
+            _issue(gpu, memory, channel, b, now)
             break
     return earliest
 
@@ -209,7 +191,7 @@ def _try_both(gpu: Record, memory: Memory, channel: Record, now: int) -> int:
         earliest = np.int64(channel.column_ok)
         if not banks:
             return earliest
-    row = False
+    had_row_command = False
     tried = 0
     while tried < gpu.dram_banks:
         # The pointer may move inside the loop, as it does in the simulator.
@@ -221,19 +203,32 @@ def _try_both(gpu: Record, memory: Memory, channel: Record, now: int) -> int:
         if tried >= gpu.dram_banks:
             break
         tried += 1
-        if not channel.row_banks & bit(b):
-            column_from = _column_from(gpu, channel, b)
-            earliest = min(earliest, column_from)
-            if column_from <= now:
-                _column_command(gpu, memory, channel, b, now)
+        wants_row = channel.row_banks & bit(b)
+        if wants_row and had_row_command:
+            continue
+        command_from = _command_from(gpu, channel, b)
+        earliest = min(earliest, command_from)
+        if command_from <= now:
+            _issue(gpu, memory, channel, b, now)
+            if not wants_row:
                 break
-        elif not row:
-            row_from = _row_from(gpu, channel, b)
-            earliest = min(earliest, row_from)
-            if row_from <= now:
-                _row_command(gpu, memory, channel, b, now)
-                row = True
+            had_row_command = True
     return earliest
+
+
+@compiled
+def _command_from(gpu: Record, channel: Record, b: int) -> int:
+    """Tick from which the bank may have the next command of the request that it serves."""
+    return _row_from(gpu, channel, b) if channel.row_banks & bit(b) else _column_from(gpu, channel, b)
+
+
+@compiled
+def _issue(gpu: Record, memory: Memory, channel: Record, b: int, now: int) -> None:
+    """The bank has that command now."""
+    if channel.row_banks & bit(b):
+        _row_command(gpu, memory, channel, b, now)
+    else:
+        _column_command(gpu, memory, channel, b, now)
 
 
 @compiled

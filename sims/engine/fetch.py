@@ -3,7 +3,7 @@
 An SM does four (decode, fetch) pairs a cycle. A fetch picks the next warp, round robin, whose two-entry instruction buffer is
 empty; its next two instructions are decoded in the next pair, so the fourth fetch of a cycle is decoded after the next cycle's
 issue. On its way the search retires finished warps that it passes. Instruction and constant caches are perfect.
-Microbenchmarks: ``fix_exit``, ``fix_len``, ``cta``.
+Microbenchmarks: ``fix_exit``, ``fix_len``, ``cta``. Twin: tests/engine/twins/fetch.py.
 """
 
 import numpy as np
@@ -54,11 +54,8 @@ def _retire_between(trace: Trace, sm: Record, start: int, stop: int, now: int) -
     """Retire the finished warps that a round-robin search from ``start`` passes before it ends at ``stop`` (-1: nowhere)."""
     passed = sm.finished
     if stop >= 0:
-        reach = (stop - start) & 63
-        all_ones = ~np.uint64(0)
-        span = bit(reach) - np.uint64(1)
-        rotated = (span << np.uint64(start)) | (span >> np.uint64((64 - start) & 63)) if start else span
-        passed &= rotated if reach else all_ones & np.uint64(0)
+        looked_at = bit((stop - start) & 63) - np.uint64(1)
+        passed &= (looked_at << np.uint64(start)) | (looked_at >> np.uint64((64 - start) & 63))
     while passed:
         warp = count_trailing_zeros(passed)
         passed &= passed - np.uint64(1)

@@ -1,7 +1,7 @@
 """Issue: four schedulers, visited in rotating order, each put one instruction a cycle into the latch of its class (section 2).
 
 What an instruction does to its warp at issue is here: scoreboard entry, barriers, exits, waits for copies. Latches, collector
-and units follow in their own modules.
+and units follow in their own modules. Twin: tests/engine/twins/issue.py.
 """
 
 import numpy as np

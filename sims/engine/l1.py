@@ -1,4 +1,4 @@
-"""The L1 data cache of one SM (section 5).
+"""The L1 data cache of one SM: look-ups, fills, and the way to memory (section 5).
 
 Sector cache of 128 B lines, write-through, allocating on misses and stores without fetching, least recently used, look-ups
 at the head of the bank queues. A stored sector becomes readable when all its 32 bytes have been written or its fill has
@@ -6,157 +6,32 @@ come. Misses take an MSHR (key: sector; further loads of the sector join it, up 
 which sends one packet a cycle. A look-up that cannot be served fails and is repeated every cycle; until then its bank is
 blocked. Each repetition counts, but nothing is looked up again before ``l1_version`` says that something has changed.
 
-Lines lie in a hash table and, per set, in a list from newest to oldest (a set has up to 256 ways). Lines touched in the
-same cycle are ordered by way, as Accel-Sim's search for the smallest time stamp finds them.
-
-Replacement policy: :func:`find_victim` and :func:`touch` are the only places that know it.
+Lines and their replacement are in l1lines.py, MSHRs in mshrs.py.
 Microbenchmarks: ``l1_basic``, ``l1_capacity``, ``l1_store``, ``l1_miss_stream``, ``l1_misc``. Twin: tests/engine/twins/l1.py.
 """
 
 import numpy as np
 
-from sims.engine import counters
+from sims.engine import counters, mshrs
 from sims.engine.addresses import l2_set_of, slice_of
 from sims.engine.jit import Record, Table, compiled
-from sims.engine.packets import LOAD, STORE, push, take_free
-from sims.engine.parameters import MAX_L1_MSHRS
-from sims.engine.smstate import L1_BUCKETS
+from sims.engine.l1lines import find_line, find_victim, invalidate_lines, replace, touch
+from sims.engine.packets import LOAD, LOCAL_FLAG, STORE, pop, push, take_free
+from sims.engine.sectors import (
+    DIRTY,
+    INVALID,
+    PARTIAL,
+    PENDING,
+    VALID,
+    count_failure,
+    count_outcome,
+    is_readable,
+    outcome_of_miss,
+    state_after_write,
+)
 
-INVALID, PENDING, VALID, DIRTY, PARTIAL = range(5)
-"""States of a sector. DIRTY can be read; PARTIAL was written in part and cannot."""
-
-FULL_SECTOR = 0xFFFFFFFF
-
-
-@compiled
-def bucket_of(sm: Record, line_number: int) -> int:
-    """Hash bucket of a line."""
-    return (line_number ^ (line_number >> 11)) & sm.l1_bucket_mask
-
-
-@compiled
-def find_line(sm: Record, line_number: int) -> int:
-    """The way that holds the line, or -1."""
-    x = np.int64(sm.l1_bucket[bucket_of(sm, line_number)])
-    while x >= 0 and sm.line[x].tag != line_number:
-        x = np.int64(sm.line[x].chain)
-    return x
-
-
-@compiled
-def _unlink(sm: Record, cache_set: int, x: int) -> None:
-    older, newer = sm.line[x].older, sm.line[x].newer
-    if newer >= 0:
-        sm.line[newer].older = older
-    else:
-        sm.l1_newest[cache_set] = older
-    if older >= 0:
-        sm.line[older].newer = newer
-    else:
-        sm.l1_oldest[cache_set] = newer
-
-
-@compiled
-def touch(sm: Record, cache_set: int, x: int, now: int) -> None:
-    """The line was used in cycle ``now``."""
-    line = sm.line[x]
-    if line.stamp == now:
-        return
-    line.stamp = now
-    _unlink(sm, cache_set, x)
-    newer = np.int64(-1)
-    older = np.int64(sm.l1_newest[cache_set])
-    while older >= 0 and sm.line[older].stamp == now and older > x:
-        newer = older
-        older = np.int64(sm.line[older].older)
-    line.newer = newer
-    line.older = older
-    if newer >= 0:
-        sm.line[newer].older = x
-    else:
-        sm.l1_newest[cache_set] = x
-    if older >= 0:
-        sm.line[older].newer = x
-    else:
-        sm.l1_oldest[cache_set] = x
-
-
-@compiled
-def find_victim(gpu: Record, sm: Record, cache_set: int) -> int:
-    """Oldest line without a pending sector; a dirty one only when enough of the cache is dirty. -1: none."""
-    lines = gpu.l1_sets * sm.l1_ways
-    dirty_allowed = sm.l1_dirty_lines * 100 >= gpu.l1_write_percent * lines
-    x = np.int64(sm.l1_oldest[cache_set])
-    while x >= 0 and (sm.line[x].pending or (sm.line[x].dirty and not dirty_allowed)):
-        x = np.int64(sm.line[x].newer)
-    return x
-
-
-@compiled
-def _replace(sm: Record, x: int, line_number: int) -> None:
-    line = sm.line[x]
-    if line.tag >= 0:
-        _remove_from_bucket(sm, x)
-        for s in range(4):
-            if _mshr_lives(sm, line.mshr[s], line.tag * 4 + s):
-                sm.mshr[line.mshr[s]].orphan = 1
-                sm.l1_orphans += 1
-    if line.dirty:
-        sm.l1_dirty_lines -= 1
-    line.dirty = 0
-    line.ignore = 0
-    for s in range(4):
-        line.state[s] = INVALID
-        line.written[s] = 0
-        line.mshr[s] = -1
-    line.tag = line_number
-    bucket = bucket_of(sm, line_number)
-    line.chain = sm.l1_bucket[bucket]
-    sm.l1_bucket[bucket] = x
-
-
-@compiled
-def _remove_from_bucket(sm: Record, x: int) -> None:
-    bucket = bucket_of(sm, sm.line[x].tag)
-    y = np.int64(sm.l1_bucket[bucket])
-    if y == x:
-        sm.l1_bucket[bucket] = sm.line[x].chain
-        return
-    while sm.line[y].chain != x:
-        y = np.int64(sm.line[y].chain)
-    sm.line[y].chain = sm.line[x].chain
-
-
-@compiled
-def _mshr_lives(sm: Record, index: int, sector: int) -> bool:
-    return index >= 0 and sm.mshr[index].count > 0 and sm.mshr[index].sector == sector
-
-
-@compiled
-def find_mshr(gpu: Record, sm: Record, x: int, sector: int) -> int:
-    """MSHR of the sector or -1. Its line knows it, unless the line was replaced while the data were on their way."""
-    if x >= 0 and _mshr_lives(sm, sm.line[x].mshr[sector & 3], sector):
-        return np.int64(sm.line[x].mshr[sector & 3])
-    if sm.l1_orphans > 0:
-        for index in range(gpu.l1_mshrs):
-            if _mshr_lives(sm, index, sector):
-                return index
-    return np.int64(-1)
-
-
-@compiled
-def _fail(sm: Record, access_type: int, cause: int) -> bool:
-    sm.l1_failure = access_type * len(counters.FAILURES) + cause
-    count_failure(sm, sm.l1_failure, 1)
-    return False
-
-
-@compiled
-def count_failure(sm: Record, failure: int, times: int) -> None:
-    """``times`` look-ups that failed alike; ``failure`` is an access type and a cause in one number."""
-    access_type = failure // len(counters.FAILURES)
-    sm.counter[counters.CACHE_OUTCOMES + access_type * len(counters.OUTCOMES) + counters.RESERVATION_FAIL] += times
-    sm.counter[counters.CACHE_FAILURES + failure] += times
+HIT, WAITS, RETRY = 1, 0, -1
+"""Outcomes of a load's look-up: served, waiting for its data, to be repeated."""
 
 
 @compiled
@@ -166,56 +41,68 @@ def changed(sm: Record) -> None:
 
 
 @compiled
-def _count(sm: Record, access_type: int, outcome: int) -> None:
-    sm.counter[counters.CACHE_OUTCOMES + access_type * 6 + outcome] += 1
+def _fail(sm: Record, access_type: int, cause: int) -> None:
+    sm.l1_failure = access_type * len(counters.FAILURES) + cause
+    count_failure(sm, access_type, cause, 1)
+
+
+@compiled
+def repeat_failure(sm: Record, failure: int, times: int) -> None:
+    """A look-up failed ``times`` more for the same reason; ``failure`` is what ``l1_failure`` was after it."""
+    count_failure(sm, failure // len(counters.FAILURES), failure % len(counters.FAILURES), times)
 
 
 @compiled
 def load(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, now: int) -> int:
-    """Look up a load. Returns 1 for a hit, 0 when it now waits for its data, -1 when it must be tried again."""
+    """Look up a load: HIT, WAITS or RETRY."""
     sector = entry.address >> 5
     line_number = entry.address >> 7
     cache_set = line_number & (gpu.l1_sets - 1)
     s = sector & 3
-    kind = entry.flags & 1
+    kind = entry.flags & LOCAL_FLAG
     x = find_line(sm, line_number)
     state = sm.line[x].state[s] if x >= 0 else INVALID
-    if state == VALID or state == DIRTY:
+    if is_readable(state):
         changed(sm)
         touch(sm, cache_set, x, now)
-        _count(sm, kind, counters.HIT)
-        return 1
+        count_outcome(sm, kind, counters.HIT)
+        return HIT
     victim = x
     if x < 0:
         victim = find_victim(gpu, sm, cache_set)
         if victim < 0:
             _fail(sm, kind, counters.LINE_ALLOC_FAIL)
-            return -1
-    if sm.miss_count + 1 >= gpu.l1_miss_queue or port.free_count == 0:
+            return RETRY
+    if sm.misses.count + 1 >= gpu.l1_miss_queue or port.free_count == 0:
         _fail(sm, kind, counters.MISS_QUEUE_FULL)
-        return -1
-    mshr = find_mshr(gpu, sm, x, sector)
+        return RETRY
+    mshr = mshrs.find(sm, sm.line[x].mshr[s] if x >= 0 else -1, gpu.l1_mshrs, sector)
     if mshr >= 0:
         if sm.mshr[mshr].count >= gpu.l1_merges or sm.l1_free_waiter < 0:
             _fail(sm, kind, counters.MSHR_MERGE_FAIL)
-            return -1
-        changed(sm)
+            return RETRY
         if state == PENDING:
             touch(sm, cache_set, x, now)
-        _count(sm, kind, counters.MSHR_HIT)
-        _count(
-            sm, kind, counters.HIT_RESERVED if state == PENDING else counters.SECTOR_MISS if x >= 0 else counters.MISS
-        )
-        _join(sm, mshr, entry.reference)
-        return 0
-    if sm.l1_live_mshrs >= gpu.l1_mshrs or sm.l1_free_waiter < 0:
-        _fail(sm, kind, counters.MSHR_ENTRY_FAIL)
-        return -1
+        count_outcome(sm, kind, counters.MSHR_HIT)
+    else:
+        if sm.live_mshrs >= gpu.l1_mshrs or sm.l1_free_waiter < 0:
+            _fail(sm, kind, counters.MSHR_ENTRY_FAIL)
+            return RETRY
+        if x < 0:
+            replace(sm, victim, line_number)
+        touch(sm, cache_set, victim, now)
+        mshr = mshrs.take(sm, sector)
+        _expect_data(sm, sm.line[victim], s, mshr)
+        _queue_miss(gpu, packets, port, sm, entry, LOAD, mshr)
     changed(sm)
-    _count(sm, kind, counters.MISS if x < 0 else counters.SECTOR_MISS)
-    if x < 0:
-        _replace(sm, victim, line_number)
-    line = sm.line[victim]
+    count_outcome(sm, kind, outcome_of_miss(state, x >= 0))
+    _join(sm, mshr, entry.reference)
+    return WAITS
+
+
+@compiled
+def _expect_data(sm: Record, line: Record, s: int, mshr: int) -> None:
+    """Sector ``s`` is on its way. What was written of it makes it dirty when it comes."""
     if line.state[s] == PARTIAL:
         line.ignore |= np.uint8(1 << s)
         line.dirty -= 1
@@ -223,12 +110,7 @@ def load(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, n
             sm.l1_dirty_lines -= 1
     line.state[s] = PENDING
     line.pending += 1
-    touch(sm, cache_set, victim, now)
-    mshr = _new_mshr(sm, sector)
     line.mshr[s] = mshr
-    _join(sm, mshr, entry.reference)
-    _queue_miss(gpu, packets, port, sm, entry, LOAD, mshr)
-    return 0
 
 
 @compiled
@@ -237,67 +119,50 @@ def store(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, 
     line_number = entry.address >> 7
     cache_set = line_number & (gpu.l1_sets - 1)
     s = (entry.address >> 5) & 3
-    kind = (entry.flags & 1) + counters.TYPE_WRITE
+    kind = (entry.flags & LOCAL_FLAG) + counters.TYPE_WRITE
     x = find_line(sm, line_number)
     found = x >= 0
     if not found:
         x = find_victim(gpu, sm, cache_set)
         if x < 0:
-            return _fail(sm, kind, counters.LINE_ALLOC_FAIL)
-    if sm.miss_count >= gpu.l1_miss_queue or port.free_count == 0:
-        return _fail(sm, kind, counters.MISS_QUEUE_FULL)
+            _fail(sm, kind, counters.LINE_ALLOC_FAIL)
+            return False
+    if sm.misses.count >= gpu.l1_miss_queue or port.free_count == 0:
+        _fail(sm, kind, counters.MISS_QUEUE_FULL)
+        return False
     changed(sm)
     if not found:
-        _replace(sm, x, line_number)
-    line = sm.line[x]
-    state = line.state[s]
-    hit = state >= VALID
-    if hit:
-        _count(sm, kind, counters.HIT)
-    elif state == PENDING:
-        _count(sm, kind, counters.HIT_RESERVED)
-    else:
-        _count(sm, kind, counters.SECTOR_MISS if found else counters.MISS)
-    _mark_written(sm, line, s, entry.byte_mask, hit)
+        replace(sm, x, line_number)
+    state = sm.line[x].state[s]
+    count_outcome(sm, kind, counters.HIT if state >= VALID else outcome_of_miss(state, found))
+    _mark_written(sm, sm.line[x], s, entry.byte_mask)
     touch(sm, cache_set, x, now)
     _queue_miss(gpu, packets, port, sm, entry, STORE, warp)
     return True
 
 
 @compiled
-def _mark_written(sm: Record, line: Record, s: int, byte_mask: int, hit: bool) -> None:
+def _mark_written(sm: Record, line: Record, s: int, byte_mask: int) -> None:
     state = line.state[s]
     if state < DIRTY:
-        if line.dirty == 0:
-            sm.l1_dirty_lines += 1
-        line.dirty += 1
+        _add_dirty_sector(sm, line)
     if state == PENDING:
         line.pending -= 1
         line.ignore |= np.uint8(1 << s)
     line.written[s] |= np.uint32(byte_mask)
-    readable = state == VALID or state == DIRTY
-    if not hit:
-        readable = byte_mask == FULL_SECTOR
-    if readable or line.written[s] == FULL_SECTOR:
-        line.state[s] = DIRTY
-    else:
-        line.state[s] = PARTIAL
+    line.state[s] = state_after_write(state, line.written[s])
 
 
 @compiled
-def _new_mshr(sm: Record, sector: int) -> int:
-    index = np.int64(sm.l1_free_mshr)
-    sm.l1_free_mshr = sm.mshr[index].head
-    mshr = sm.mshr[index]
-    mshr.sector = sector
-    mshr.count = 0
-    mshr.orphan = 0
-    sm.l1_live_mshrs += 1
-    return index
+def _add_dirty_sector(sm: Record, line: Record) -> None:
+    if line.dirty == 0:
+        sm.l1_dirty_lines += 1
+    line.dirty += 1
 
 
 @compiled
 def _join(sm: Record, mshr: int, load_slot: int) -> None:
+    """The load waits at the MSHR."""
     node = sm.l1_free_waiter
     sm.l1_free_waiter = sm.waiter[node].next
     sm.waiter[node].load = load_slot
@@ -315,13 +180,8 @@ def _queue_miss(
 ) -> None:
     index = new_packet(gpu, packets, port, sm, entry.address, kind, reference)
     packets[index].byte_mask = entry.byte_mask
-    packets[index].flags = entry.flags & 1
-    if sm.miss_count == 0:
-        sm.miss_head = index
-    else:
-        packets[sm.miss_tail].next = index
-    sm.miss_tail = index
-    sm.miss_count += 1
+    packets[index].flags = entry.flags & LOCAL_FLAG
+    push(packets, sm.misses, index)
 
 
 @compiled
@@ -344,9 +204,7 @@ def new_packet(gpu: Record, packets: Table, port: Record, sm: Record, address: i
 def send_miss(packets: Table, port: Record, sm: Record, cycle: int) -> None:
     """The miss queue's head leaves for the crossbar, which may pass it on from (global) ``cycle`` on."""
     changed(sm)
-    index = sm.miss_head
-    sm.miss_head = packets[index].next
-    sm.miss_count -= 1
+    index = pop(packets, sm.misses)
     packets[index].time = cycle
     push(packets, port.sent, index)
 
@@ -363,35 +221,25 @@ def fill(sm: Record, mshr: int) -> None:
         if (line.ignore >> s) & 1:
             line.ignore &= ~np.uint8(1 << s)
             line.state[s] = DIRTY
-            if line.dirty == 0:
-                sm.l1_dirty_lines += 1
-            line.dirty += 1
+            _add_dirty_sector(sm, line)
         else:
             line.state[s] = VALID
-    sm.filled[(sm.filled_head + sm.filled_count) & (MAX_L1_MSHRS - 1)] = mshr
-    sm.filled_count += 1
+    mshrs.data_came(sm, mshr)
 
 
 @compiled
 def next_filled(sm: Record) -> int:
     """Load slot of the next access whose data have come."""
     changed(sm)
-    index = np.int64(sm.filled[sm.filled_head])
+    index = mshrs.first_filled(sm)
     mshr = sm.mshr[index]
     node = mshr.head
     load_slot = sm.waiter[node].load
     sm.load[load_slot].level = max(sm.load[load_slot].level, mshr.level)
     mshr.head = sm.waiter[node].next
-    mshr.count -= 1
     sm.waiter[node].next = sm.l1_free_waiter
     sm.l1_free_waiter = node
-    if mshr.count == 0:
-        sm.filled_head = (sm.filled_head + 1) & (MAX_L1_MSHRS - 1)
-        sm.filled_count -= 1
-        sm.l1_live_mshrs -= 1
-        sm.l1_orphans -= mshr.orphan
-        mshr.head = sm.l1_free_mshr
-        sm.l1_free_mshr = index
+    mshrs.served(sm, index)
     return load_slot
 
 
@@ -399,32 +247,4 @@ def next_filled(sm: Record) -> int:
 def invalidate(gpu: Record, sm: Record, ways: int) -> None:
     """Empty the cache and give it ``ways`` ways: between kernels, and whenever the carve-out changes."""
     changed(sm)
-    sm.l1_ways = ways
-    sm.l1_dirty_lines = 0
-    buckets = 1
-    while buckets < 2 * gpu.l1_sets * ways and buckets < L1_BUCKETS:
-        buckets *= 2
-    sm.l1_bucket_mask = buckets - 1
-    for bucket in range(buckets):
-        sm.l1_bucket[bucket] = -1
-    for cache_set in range(gpu.l1_sets):
-        first = cache_set * ways
-        sm.l1_newest[cache_set] = first
-        sm.l1_oldest[cache_set] = first + ways - 1
-        for x in range(first, first + ways):
-            line = sm.line[x]
-            line.tag = -1
-            line.stamp = -1
-            line.newer = x - 1 if x > first else -1
-            line.older = x + 1 if x + 1 < first + ways else -1
-            line.pending = 0
-            line.dirty = 0
-            line.ignore = 0
-            for s in range(4):
-                line.state[s] = INVALID
-                line.written[s] = 0
-                line.mshr[s] = -1
-    for index in range(gpu.l1_mshrs if sm.l1_live_mshrs > 0 else 0):
-        if sm.mshr[index].count > 0 and not sm.mshr[index].orphan:
-            sm.mshr[index].orphan = 1
-            sm.l1_orphans += 1
+    invalidate_lines(gpu, sm, ways)

@@ -11,14 +11,25 @@ Microbenchmarks: ``l2_chain``, ``l2_capacity``, ``l2_store``, ``slice_rate``. Tw
 
 import numpy as np
 
-from sims.engine import counters
+from sims.engine import counters, mshrs
 from sims.engine.addresses import bank_of, l2_set_of, row_of, slice_of
 from sims.engine.jit import Record, compiled
-from sims.engine.l1 import DIRTY, FULL_SECTOR, INVALID, PARTIAL, PENDING, VALID
 from sims.engine.memory import Memory
 from sims.engine.packets import ATOMIC, LOCAL_FLAG, MISSED_L2_FLAG, STORE, WRITE_BACK, pop, push, take_free
-from sims.engine.parameters import MAX_L2_MSHRS
 from sims.engine.pointers import prefetch
+from sims.engine.sectors import (
+    DIRTY,
+    INVALID,
+    PARTIAL,
+    PENDING,
+    SECTORS_PER_LINE,
+    VALID,
+    count_failure,
+    count_outcome,
+    is_readable,
+    outcome_of_miss,
+    state_after_write,
+)
 
 RETRY, ANSWER, FETCH, WAIT = range(4)
 """What becomes of a look-up: try again next cycle, reply, go to DRAM, wait for data that are on their way."""
@@ -107,17 +118,12 @@ def replace_line(gpu: Record, memory: Memory, part: Record, d: int, x: int, line
     line = memory.lines[x]
     old = memory.tags[x]
     dirty = 0
-    for s in range(4):
+    for s in range(SECTORS_PER_LINE):
         if line.state[s] >= DIRTY:
             dirty += 1
-        if _mshr_lives(part, line.mshr[s], old * 4 + s):
-            part.mshr[line.mshr[s]].orphan = 1
-            part.orphans += 1
-        line.state[s] = INVALID
-        line.written[s] = 0
-        line.mshr[s] = -1
-    line.ignore = 0
-    memory.tags[x] = line_number
+        if mshrs.lives(part, line.mshr[s], old * SECTORS_PER_LINE + s):
+            mshrs.orphan(part, line.mshr[s])
+    _drop_line(memory, x, line_number)
     if dirty:
         channel = memory.channels[d >> gpu.slice_bits]
         index = take_free(memory.packets, channel)
@@ -133,19 +139,31 @@ def replace_line(gpu: Record, memory: Memory, part: Record, d: int, x: int, line
 
 
 @compiled
+def _drop_line(memory: Memory, x: int, line_number: int) -> None:
+    """Way ``x`` holds another line; what was in the old one is gone."""
+    line = memory.lines[x]
+    line.ignore = 0
+    for s in range(SECTORS_PER_LINE):
+        line.state[s] = INVALID
+        line.written[s] = 0
+        line.mshr[s] = -1
+    memory.tags[x] = line_number
+
+
+@compiled
 def _write(gpu: Record, memory: Memory, part: Record, d: int, packet: Record, now: int) -> int:
     line_number = packet.address >> 7
     s = (packet.address >> 5) & 3
     kind = (packet.flags & LOCAL_FLAG) + counters.TYPE_WRITE
     x = find_way(gpu, memory, d, packet.set, line_number)
     state = memory.lines[x].state[s] if x >= 0 else INVALID
-    hit = state >= VALID
+    is_hit = state >= VALID
     victim = x
     if x < 0:
         victim = find_victim(gpu, memory, d, packet.set)
         if victim < 0:
             return _fail(part, kind, counters.LINE_ALLOC_FAIL)
-    if not hit and part.misses.count >= gpu.l2_miss_queue:
+    if not is_hit and part.misses.count >= gpu.l2_miss_queue:
         return _fail(part, kind, counters.MISS_QUEUE_FULL)
     if x < 0:
         replace_line(gpu, memory, part, d, victim, line_number, now)
@@ -154,18 +172,11 @@ def _write(gpu: Record, memory: Memory, part: Record, d: int, packet: Record, no
         memory.pending[victim] -= 1
         line.ignore |= np.uint8(1 << s)
     line.written[s] |= packet.byte_mask
-    readable = state == VALID or state == DIRTY
-    if not hit:
-        readable = packet.byte_mask == FULL_SECTOR
-    line.state[s] = DIRTY if readable or line.written[s] == FULL_SECTOR else PARTIAL
+    line.state[s] = state_after_write(state, line.written[s])
     touch(memory, part, victim, now)
-    if hit:
-        _count(part, kind, counters.HIT)
+    count_outcome(part, kind, counters.HIT if is_hit else outcome_of_miss(state, x >= 0))
+    if is_hit:
         part.port_free = max(part.port_free, now + 1)
-    elif state == PENDING:
-        _count(part, kind, counters.HIT_RESERVED)
-    else:
-        _count(part, kind, counters.MISS if x < 0 else counters.SECTOR_MISS)
     return ANSWER
 
 
@@ -178,12 +189,12 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
     kind = packet.flags & LOCAL_FLAG
     x = find_way(gpu, memory, d, packet.set, line_number)
     state = memory.lines[x].state[s] if x >= 0 else INVALID
-    if state == VALID or state == DIRTY:
+    if is_readable(state):
         touch(memory, part, x, now)
         if packet.kind == ATOMIC:
             memory.lines[x].state[s] = DIRTY
         part.port_free = now + 1
-        _count(part, kind, counters.HIT)
+        count_outcome(part, kind, counters.HIT)
         return ANSWER
     victim = x
     if x < 0:
@@ -192,32 +203,26 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
             return _fail(part, kind, counters.LINE_ALLOC_FAIL)
     if part.misses.count + 1 >= gpu.l2_miss_queue:
         return _fail(part, kind, counters.MISS_QUEUE_FULL)
-    mshr = _find_mshr(gpu, memory, part, d, x, sector)
+    mshr = mshrs.find(part, memory.lines[x].mshr[s] if x >= 0 else -1, gpu.l2_mshrs, sector)
     if mshr >= 0:
         if part.mshr[mshr].count >= gpu.l2_merges:
             return _fail(part, kind, counters.MSHR_MERGE_FAIL)
         if state == PENDING:
             touch(memory, part, x, now)
-        _count(part, kind, counters.MSHR_HIT)
-        _count(
-            part, kind, counters.HIT_RESERVED if state == PENDING else counters.SECTOR_MISS if x >= 0 else counters.MISS
-        )
+        count_outcome(part, kind, counters.MSHR_HIT)
+        count_outcome(part, kind, outcome_of_miss(state, x >= 0))
         _join(memory, part, mshr, index)
         return WAIT
     if part.live_mshrs >= gpu.l2_mshrs:
         return _fail(part, kind, counters.MSHR_ENTRY_FAIL)
-    _count(part, kind, counters.MISS if x < 0 else counters.SECTOR_MISS)
+    count_outcome(part, kind, outcome_of_miss(state, x >= 0))
     if x < 0:
         replace_line(gpu, memory, part, d, victim, line_number, now)
-    line = memory.lines[victim]
-    if line.state[s] == PARTIAL:
-        line.ignore |= np.uint8(1 << s)
-    line.state[s] = PENDING
-    memory.pending[victim] += 1
     touch(memory, part, victim, now)
-    line.mshr[s] = _new_mshr(part, sector)
-    _join(memory, part, line.mshr[s], index)
-    packet.mshr = line.mshr[s]
+    packet.mshr = mshrs.take(part, sector)
+    part.mshr[packet.mshr].atomic = 0
+    _expect_data(memory, victim, s, packet.mshr)
+    _join(memory, part, packet.mshr, index)
     packet.bytes = 32
     packet.bank = bank_of(gpu, packet.address)
     packet.row = row_of(gpu, packet.address)
@@ -225,49 +230,20 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
 
 
 @compiled
+def _expect_data(memory: Memory, x: int, s: int, mshr: int) -> None:
+    """Sector ``s`` of way ``x`` is on its way. What was written of it makes it dirty when it comes."""
+    line = memory.lines[x]
+    if line.state[s] == PARTIAL:
+        line.ignore |= np.uint8(1 << s)
+    line.state[s] = PENDING
+    line.mshr[s] = mshr
+    memory.pending[x] += 1
+
+
+@compiled
 def _fail(part: Record, access_type: int, cause: int) -> int:
-    part.counter[counters.CACHE_OUTCOMES + access_type * 6 + counters.RESERVATION_FAIL] += 1
-    part.counter[counters.CACHE_FAILURES + access_type * 4 + cause] += 1
+    count_failure(part, access_type, cause, 1)
     return RETRY
-
-
-@compiled
-def _count(part: Record, access_type: int, outcome: int) -> None:
-    part.counter[counters.CACHE_OUTCOMES + access_type * 6 + outcome] += 1
-
-
-# ---- MSHRs ------------------------------------------------------------------------------------------------------------
-
-
-@compiled
-def _mshr_lives(part: Record, index: int, sector: int) -> bool:
-    return index >= 0 and part.mshr[index].count > 0 and part.mshr[index].sector == sector
-
-
-@compiled
-def _find_mshr(gpu: Record, memory: Memory, part: Record, d: int, x: int, sector: int) -> int:
-    if x >= 0:
-        index = np.int64(memory.lines[x].mshr[sector & 3])
-        if _mshr_lives(part, index, sector):
-            return index
-    if part.orphans > 0:
-        for index in range(MAX_L2_MSHRS):
-            if _mshr_lives(part, index, sector):
-                return index
-    return np.int64(-1)
-
-
-@compiled
-def _new_mshr(part: Record, sector: int) -> int:
-    index = part.free_mshr
-    mshr = part.mshr[index]
-    part.free_mshr = mshr.head
-    mshr.sector = sector
-    mshr.count = 0
-    mshr.orphan = 0
-    mshr.atomic = 0
-    part.live_mshrs += 1
-    return index
 
 
 @compiled
@@ -299,25 +275,17 @@ def _fill(gpu: Record, memory: Memory, part: Record, d: int, packet_index: int) 
         memory.pending[x] -= 1
         line.state[s] = DIRTY if mshr.atomic or (line.ignore >> s) & 1 else VALID
         line.ignore &= ~np.uint8(1 << s)
-    part.filled[(part.filled_head + part.filled_count) & (MAX_L2_MSHRS - 1)] = index
-    part.filled_count += 1
+    mshrs.data_came(part, index)
 
 
 @compiled
 def _next_filled(memory: Memory, part: Record) -> int:
     """The next request whose data are there."""
-    index = part.filled[part.filled_head]
+    index = mshrs.first_filled(part)
     mshr = part.mshr[index]
     packet_index = mshr.head
     mshr.head = memory.packets[packet_index].waiter
-    mshr.count -= 1
-    if mshr.count == 0:
-        part.filled_head = (part.filled_head + 1) & (MAX_L2_MSHRS - 1)
-        part.filled_count -= 1
-        part.live_mshrs -= 1
-        part.orphans -= mshr.orphan
-        mshr.head = part.free_mshr
-        part.free_mshr = index
+    mshrs.served(part, index)
     return packet_index
 
 
@@ -339,7 +307,7 @@ def copy_from_host(gpu: Record, memory: Memory, address: int, size_bytes: int, n
         if x < 0:
             x = find_victim(gpu, memory, d, cache_set)
             if x >= 0:
-                _drop_line(memory, x, line_number)
+                _drop_line(memory, x, line_number)  # no write-back: the copy is functional, not timed
         if x >= 0:
             line = memory.lines[x]
             if line.state[s] == PENDING:
@@ -348,15 +316,3 @@ def copy_from_host(gpu: Record, memory: Memory, address: int, size_bytes: int, n
                 line.state[s] = VALID
             touch(memory, part, x, now)
         part.copied += 1
-
-
-@compiled
-def _drop_line(memory: Memory, x: int, line_number: int) -> None:
-    """Replace a line without a write-back: the copy is functional, not timed."""
-    line = memory.lines[x]
-    for s in range(4):
-        line.state[s] = INVALID
-        line.written[s] = 0
-        line.mshr[s] = -1
-    line.ignore = 0
-    memory.tags[x] = line_number

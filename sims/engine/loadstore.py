@@ -10,7 +10,7 @@
 7. dispatch the oldest memory instruction whose operands are read
 
 Steps 1 and 2 are in writeback.py, 5 in bankqueues.py, 6 and 7 in dispatch.py.
-Microbenchmarks: ``smem``, ``l1_bypass``, ``atomics``, ``local``, ``masks``, ``hiding``.
+Microbenchmarks: ``smem``, ``l1_bypass``, ``atomics``, ``local``, ``masks``, ``hiding``. Twin: tests/engine/twins/loadstore.py.
 """
 
 import numpy as np
@@ -42,8 +42,8 @@ def loadstore_cycle(
         _take_reply(trace, packets, port, sm, now)
     if port.ahead > 0:
         pass_departures(port, launch.start + now)
-    if sm.miss_count > 0 and has_room(gpu, port):
-        count_request(sm, packets[sm.miss_head])
+    if sm.misses.count > 0 and has_room(gpu, port):
+        count_request(sm, packets[sm.misses.head])
         l1.send_miss(packets, port, sm, launch.start + now + 1)
     if sm.bank_busy:
         look_up_heads(gpu, trace, packets, port, sm, now)
@@ -75,7 +75,7 @@ def _take_reply(trace: Trace, packets: Table, port: Record, sm: Record, now: int
 @compiled
 def next_event(gpu: Record, packets: Table, port: Record, sm: Record, launch: Record, now: int) -> int:
     """First cycle after ``now`` in which the unit has something to do."""
-    if sm.write_back >= 0 or sm.bypass_reply >= 0 or sm.filled_count > 0 or sm.miss_count > 0:
+    if sm.write_back >= 0 or sm.bypass_reply >= 0 or sm.filled_count > 0 or sm.misses.count > 0:
         return now + 1
     if sm.dispatching < 0 and sm.memory_operands:
         return now + 1

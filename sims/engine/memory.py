@@ -10,7 +10,7 @@ from sims.engine.counters import CACHE_COUNTERS, CHANNEL_COUNTERS
 from sims.engine.errors import ConfigurationError
 from sims.engine.jit import Table
 from sims.engine.packets import PACKET, PACKETS_PER_CHANNEL, PACKETS_PER_SM, PORT, QUEUE
-from sims.engine.parameters import MAX_DRAM_BANKS, MAX_DRAM_GROUPS, MAX_L2_MSHRS
+from sims.engine.parameters import MAX_DRAM_BANKS, MAX_DRAM_GROUPS, MAX_L2_MSHRS, MAX_SLICES_PER_CHANNEL
 from sims.gpus.spec import GpuSpec
 
 RECENT_CYCLES = 1024
@@ -87,7 +87,7 @@ CHANNEL = np.dtype(
         ("activate_ok", "i8"),
         ("write_ok", "i8"),
         ("read_ok", "i8"),
-        ("private", "i4", (8,)),
+        ("private", "i4", (MAX_SLICES_PER_CHANNEL,)),  # credits that slices hold of their own
         ("group_column_ok", "i8", (MAX_DRAM_GROUPS,)),
         ("group_precharge_ok", "i8", (MAX_DRAM_GROUPS,)),
         ("serving", "i4", (MAX_DRAM_BANKS,)),

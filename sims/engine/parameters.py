@@ -1,7 +1,7 @@
 """A :class:`GpuSpec` as the compiled code reads it: one flat record, everything derived once.
 
-Sources: docs/engine.md lists for each constant the section of the timing measurements it comes from. Nothing here is
-fitted: every number is a configuration value or follows from some by the simulator's own formulas.
+Nothing here is fitted: every number is a configuration value or follows from some by the simulator's own formulas. Sections
+in comments, here and elsewhere in the engine, are those of the timing measurements.
 """
 
 import math
@@ -12,6 +12,7 @@ import numpy as np
 
 from sims.engine.errors import ConfigurationError
 from sims.engine.hashing import hash_tables
+from sims.engine.packets import PACKETS_PER_CHANNEL
 from sims.gpus.limits import SCHEDULERS
 from sims.gpus.spec import LINE_BYTES, GpuSpec
 
@@ -20,12 +21,19 @@ MAX_SUBCORES = 4
 MAX_COLLECTORS = 4
 MAX_BANKS = 16
 MAX_L1_BANKS = 16
+MAX_L1_SETS = 64
 MAX_L1_LINES = 4096
 MAX_L1_LATENCY = 256
 MAX_L1_MSHRS = 1024
 MAX_SHARED_LATENCY = 256
+MAX_UNIT_LATENCY = 500
+MAX_SLICES_PER_CHANNEL = 8
 MAX_L2_MSHRS = 1024
 MAX_ROP_LATENCY = 700
+UNDER_WAY_PER_CHANNEL = 64 + 192 + 1
+"""Requests of a channel that may have left its slices' queues and not be back (section 7)."""
+MAX_WAITING_FOR_DRAM = PACKETS_PER_CHANNEL - UNDER_WAY_PER_CHANNEL - MAX_SLICES_PER_CHANNEL
+"""A channel's write-backs come from one pool; besides those that wait or are under way, each slice may have made one."""
 MAX_DRAM_BANKS = 64
 MAX_DRAM_GROUPS = 16
 
@@ -85,15 +93,18 @@ def _check(spec: GpuSpec, subcores: int, lines: int) -> None:
         ("schedulers_per_sm", subcores, MAX_SUBCORES),
         ("l1_banks", spec.l1_banks, MAX_L1_BANKS),
         ("lines of the L1 (sets x ways after the carve-out)", lines, MAX_L1_LINES),
-        ("l1_sets", spec.l1_sets, 64),
+        ("l1_sets", spec.l1_sets, MAX_L1_SETS),
         ("l1_latency_cycles", spec.l1_latency_cycles, MAX_L1_LATENCY),
         ("l1_mshr_entries", spec.l1_mshr_entries, MAX_L1_MSHRS),
         ("shared_memory_latency_cycles", spec.shared_memory_latency_cycles, MAX_SHARED_LATENCY),
+        ("l2_slices_per_channel", spec.l2_slices_per_channel, MAX_SLICES_PER_CHANNEL),
         ("l2_mshr_entries", spec.l2_mshr_entries, MAX_L2_MSHRS),
+        ("l2_slices_per_channel x (l2_miss_queue + l2_queue)", _waiting_for_dram(spec), MAX_WAITING_FOR_DRAM),
         ("l2_rop_latency_cycles", spec.l2_rop_latency_cycles, MAX_ROP_LATENCY),
         ("dram_banks", spec.dram_banks, MAX_DRAM_BANKS),
         ("dram_bank_groups", spec.dram_bank_groups, MAX_DRAM_GROUPS),
         ("register banks of a scheduler", spec.register_banks_per_sm // subcores, MAX_BANKS),
+        *((f"latency of units.{name}", unit.latency_cycles, MAX_UNIT_LATENCY) for name, unit in spec.units.items()),
     )
     for name, value, limit in limits:
         if not 1 <= value <= limit:
@@ -103,9 +114,15 @@ def _check(spec: GpuSpec, subcores: int, lines: int) -> None:
         ("l2_sets", spec.l2_sets),
         ("l1_banks", spec.l1_banks),
         ("l2_slices_per_channel", spec.l2_slices_per_channel),
+        ("dram_bank_groups", spec.dram_bank_groups),
     ):
         if value & (value - 1):
             raise ConfigurationError(f"{spec.id}: {name} is {value}; it must be a power of two")
+
+
+def _waiting_for_dram(spec: GpuSpec) -> int:
+    """Requests that can wait in the queues of a channel's slices, all of which may be write-backs."""
+    return spec.l2_slices_per_channel * (spec.l2_miss_queue + spec.l2_queue)
 
 
 def l1_max_ways(spec: GpuSpec) -> int:
@@ -167,6 +184,10 @@ def _fill_memory(record: np.void, spec: GpuSpec) -> None:
 
 def _fill_address_map(record: np.void, spec: GpuSpec) -> None:
     bits = read_address_map(spec.dram_address_map)
+    if 1 << len(bits.bank) > spec.dram_banks:
+        raise ConfigurationError(
+            f"{spec.id}: dram_banks is {spec.dram_banks}, but the address mapping's bank bits name {1 << len(bits.bank)}"
+        )
     channels = spec.memory_channels
     channel_bits = channels.bit_length() - 1
     odd = channels != 1 << channel_bits
@@ -207,5 +228,5 @@ def _fill_dram(record: np.void, spec: GpuSpec) -> None:
     record["wtr"] = spec.dram_wl_ticks + burst + spec.dram_cdlr_ticks
     record["wtp"] = spec.dram_wl_ticks + burst + spec.dram_wr_ticks
     record["rcdw"] = max(0, spec.dram_rcd_ticks - spec.dram_wl_ticks - 1)
-    # 64 + 192 requests of a channel may be under way; each slice has one credit of its own besides (section 7).
-    record["shared_credits"] = 64 + 192 + 1 - spec.l2_slices_per_channel
+    # Each slice has one credit of its own besides.
+    record["shared_credits"] = UNDER_WAY_PER_CHANNEL - spec.l2_slices_per_channel

@@ -93,7 +93,7 @@ class Pointer:
 
 def struct(record: np.void) -> Pointer:
     """One record, such as ``array[0]`` of a structured array."""
-    return Pointer(_struct_type(record.dtype), record.__array_interface__["data"][0], record)
+    return Pointer(_struct_type(record.dtype), _address(record), record)
 
 
 @lru_cache
@@ -103,30 +103,36 @@ def _struct_type(dtype: np.dtype[Any]) -> StructType:
 
 def rows(array: np.ndarray[Any, Any]) -> Pointer:
     """A one-dimensional array."""
-    return Pointer(_array_type(array, array.dtype.str), array.ctypes.data, array)
+    return Pointer(_rows_type(array.dtype, array.dtype.str), _address(array), array)
 
 
 def bundle(parts: Any) -> Pointer:
     """A named tuple of one-dimensional arrays and records."""
-    label = type(parts).__name__
-    fields = tuple((name, _part_type(part, f"{label}.{name}")) for name, part in parts._asdict().items())
-    addresses = np.array([part.__array_interface__["data"][0] for part in parts], np.uint64)
-    return Pointer(_bundle_type(label, fields), addresses.ctypes.data, (addresses, parts))
+    addresses = np.array([_address(part) for part in parts], np.uint64)
+    kinds = tuple((part.dtype, isinstance(part, np.void)) for part in parts)
+    kind = _bundle_type(type(parts).__name__, parts._fields, kinds)
+    return Pointer(kind, addresses.ctypes.data, (addresses, parts))
+
+
+def _address(part: Any) -> int:
+    if isinstance(part, np.void):
+        return int(part.__array_interface__["data"][0])
+    if part.ndim != 1 or not part.flags.c_contiguous:
+        raise ValueError(f"an array of {part.ndim} dimensions; compiled code takes contiguous ones of one")
+    return int(part.ctypes.data)
 
 
 @lru_cache
-def _bundle_type(label: str, fields: tuple[tuple[str, RowsType | StructType], ...]) -> BundleType:
-    return BundleType(label, fields)
-
-
-def _part_type(part: Any, tag: str) -> RowsType | StructType:
-    return _struct_type(part.dtype) if isinstance(part, np.void) else _array_type(part, tag)
-
-
-def _array_type(array: np.ndarray[Any, Any], tag: str) -> RowsType:
-    if array.ndim != 1 or not array.flags.c_contiguous:
-        raise ValueError(f"{tag}: {array.ndim} dimensions; compiled code takes contiguous arrays of one")
-    return _rows_type(array.dtype, tag)
+def _bundle_type(label: str, names: tuple[str, ...], kinds: tuple[tuple[np.dtype[Any], bool], ...]) -> BundleType:
+    """Of parts with these names and dtypes, each a record or else an array."""
+    fields = zip(names, kinds, strict=True)
+    return BundleType(
+        label,
+        tuple(
+            (name, _struct_type(dtype) if is_record else _rows_type(dtype, f"{label}.{name}"))
+            for name, (dtype, is_record) in fields
+        ),
+    )
 
 
 @lru_cache

@@ -29,7 +29,7 @@ section 9): ``base + word * bytes_of_that_word_over_all_threads + 128 * warp_slo
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -126,14 +126,17 @@ class KernelShape:
 
     @property
     def ctas(self) -> int:
+        """CTAs of the grid."""
         return self.grid[0] * self.grid[1] * self.grid[2]
 
     @property
     def threads_per_cta(self) -> int:
+        """Threads of a CTA."""
         return self.block[0] * self.block[1] * self.block[2]
 
     @property
     def warps_per_cta(self) -> int:
+        """Warps of a CTA; the last may have fewer lanes."""
         return -(-self.threads_per_cta // 32)
 
 
@@ -195,10 +198,3 @@ class ProgramView:
     @property
     def unknown_opcodes(self) -> dict[str, int]:
         return self.program.unknown_opcodes
-
-
-@dataclass(slots=True)
-class KernelCounters:
-    """Counters of one kernel by Accel-Sim's stat names."""
-
-    values: dict[str, float] = field(default_factory=dict)

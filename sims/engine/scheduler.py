@@ -1,8 +1,8 @@
 """Warp scheduling policies: the one place to change to try another.
 
 Each sub-core issues at most one instruction a cycle. :func:`choose` picks the warp among ``candidates``: the ready warps of
-the sub-core whose class latch is free, one bit each. To add a policy, give it a number and a name in
-:mod:`sims.engine.parameters` and a branch here.
+the sub-core whose class latch is free, one bit each. To add a policy, give it a name in
+:mod:`sims.gpus.limits`, a number in :mod:`sims.engine.parameters` and a branch here.
 Microbenchmarks: ``lrr``, ``op_warps``, ``hiding``.
 """
 

@@ -5,7 +5,7 @@ reached its unit. No write-after-read hazard exists, and register 255 (RZ) is a 
 A warp is *considered* whenever something it may wait for becomes known; the result is a bit in ``ready`` or an entry in the wake
 wheel, a ring of warp masks by cycle. Nothing scans warps.
 
-Microbenchmarks: ``op_chain``, ``dep_cross``, ``lrr``. Closed forms:
+Microbenchmarks: ``op_chain``, ``dep_cross``, ``lrr``. Twin: tests/engine/twins/issue.py. Closed forms:
 tests/engine/test_core_closed_forms.py.
 """
 

@@ -6,12 +6,16 @@ cache lines.
 
 import numpy as np
 
+from sims.engine.accounts import ACCOUNT_NAMES
+from sims.engine.counters import SM_COUNTERS
+from sims.engine.packets import QUEUE
 from sims.engine.parameters import (
     MAX_COLLECTORS,
     MAX_L1_BANKS,
     MAX_L1_LATENCY,
     MAX_L1_LINES,
     MAX_L1_MSHRS,
+    MAX_L1_SETS,
     MAX_SHARED_LATENCY,
     MAX_SUBCORES,
     MAX_WARPS,
@@ -21,7 +25,7 @@ from sims.engine.statics import PIPES
 WAKE_SLOTS = 256
 """Cycles the wake-up wheel looks ahead; a warp that waits longer is looked at again on the way."""
 RESULT_SLOTS = 512
-"""Cycles the register banks' write table looks ahead; longer than any unit's latency."""
+"""Cycles the register banks' write table looks ahead; longer than :data:`sims.engine.parameters.MAX_UNIT_LATENCY`."""
 IN_FLIGHT = 128
 """Instructions between issue and their unit: at most 4 sub-cores x (10 latches + 4 collectors + 10 operand latches)."""
 LOAD_SLOTS = 4096
@@ -38,9 +42,6 @@ MESSAGES = 1024
 """What an SM's CTAs may do to mbarriers elsewhere in their clusters before it is delivered."""
 ARRIVALS = 256
 """Arrivals of an SM that wait for copies to be done."""
-
-COUNTERS = 96
-"""See :mod:`sims.engine.counters` for what each one counts."""
 
 OPERATION = np.dtype(
     [("operand", "i8"), ("age", "i4"), ("code", "i4"), ("group", "i4"), ("warp", "u1"), ("pipe", "u1")], align=True
@@ -161,16 +162,16 @@ _FIELDS = [
     ("mbarrier_first", "i2", (CTA_SLOTS,)), ("mbarrier_free", "i4"), ("mbarrier", MBARRIER, (MBARRIERS,)),
     ("messages", "i4"), ("message", MESSAGE, (MESSAGES,)),
     ("arrivals", "i4"), ("arrival_head", "i4"), ("arrival", ARRIVAL, (ARRIVALS,)),
-    # L1
-    ("l1_ways", "i4"), ("l1_dirty_lines", "i4"), ("l1_live_mshrs", "i4"), ("l1_orphans", "i4"), ("l1_bucket_mask", "i4"),
+    # L1; its MSHRs' fields are named as a slice's, see mshrs.py
+    ("l1_ways", "i4"), ("l1_dirty_lines", "i4"), ("live_mshrs", "i4"), ("orphans", "i4"), ("l1_bucket_mask", "i4"),
     ("l1_version", "i4"), ("l1_failure", "u1"),
-    ("l1_free_mshr", "i4"), ("l1_free_waiter", "i4"),
-    ("l1_newest", "i2", (64,)), ("l1_oldest", "i2", (64,)), ("l1_bucket", "i2", (L1_BUCKETS,)),
+    ("free_mshr", "i4"), ("l1_free_waiter", "i4"),
+    ("l1_newest", "i2", (MAX_L1_SETS,)), ("l1_oldest", "i2", (MAX_L1_SETS,)), ("l1_bucket", "i2", (L1_BUCKETS,)),
     ("line", LINE, (MAX_L1_LINES,)), ("mshr", L1_MSHR, (MAX_L1_MSHRS,)), ("waiter", WAITER, (WAITERS,)),
     ("filled_head", "i4"), ("filled_count", "i4"), ("filled", "i2", (MAX_L1_MSHRS,)),
-    ("miss_head", "i4"), ("miss_tail", "i4"), ("miss_count", "i4"),
+    ("misses", QUEUE),
     # accounts
-    ("counter", "i8", (COUNTERS,)), ("stall", "i8", (16,)), ("busy", "i8", (PIPES,)), ("last_end", "i8"),
+    ("counter", "i8", (SM_COUNTERS,)), ("stall", "i8", (len(ACCOUNT_NAMES),)), ("busy", "i8", (PIPES,)), ("last_end", "i8"),
 ]  # fmt: skip
 
 SM_STATE = np.dtype(sorted(_FIELDS, key=lambda f: np.dtype((f[1], f[2]) if len(f) > 2 else f[1]).itemsize), align=True)

@@ -59,6 +59,7 @@ CODE = np.dtype(
     align=True,
 )
 
+# Units that a configuration may leave out (section 0); a warpgroup MMA has times of its own by its N, this is the last resort.
 _UNIT_DEFAULT = {"gmma": UnitTiming(128, 32), "uniform": UnitTiming(4, 1), "branch": UnitTiming(4, 4)}
 # BAR, EXIT, MEMBAR and all memory instructions have no latency line in Accel-Sim's trace.config: 1, 1 (section 0).
 _ONE_CYCLE_KINDS = (KIND_BARRIER, KIND_BARRIER_ARRIVE, KIND_EXIT, KIND_MEMBAR)

@@ -23,6 +23,7 @@ TURN_SHARED, TURN_BYPASS, TURN_FILLS, TURNS = 0, 3, 4, 5
 
 @compiled
 def finish_write_back(trace: Trace, sm: Record, now: int) -> None:
+    """The result chosen last cycle is written, if its register bank is free."""
     slot = sm.load[sm.write_back]
     if slot.destination >= 0 and slot.kind != KIND_LDGSTS:
         warp = slot.warp
@@ -38,6 +39,7 @@ def finish_write_back(trace: Trace, sm: Record, now: int) -> None:
 
 @compiled
 def choose_write_back(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
+    """The next result, from the client whose turn it is of those that have one."""
     offers = np.uint64(0)
     if sm.shared_count > 0 and sm.shared_time[sm.shared_head] <= now:
         offers |= bit(TURN_SHARED)
@@ -82,6 +84,7 @@ def take_effect(trace: Trace, sm: Record, slot: Record, now: int) -> None:
 
 @compiled
 def leave_pipeline(trace: Trace, sm: Record, warp: int, now: int) -> None:
+    """One thing less that the warp's end waits for: an instruction has left the unit, or a store is acknowledged."""
     sm.warp_in_flight[warp] -= 1
     if sm.warp_state[warp] == EXITED:
         consider(trace, sm, warp, now)
@@ -108,6 +111,7 @@ def access_done(trace: Trace, sm: Record, load_slot: int, now: int) -> None:
 
 @compiled
 def copy_done(trace: Trace, sm: Record, warp: int, group: int, now: int) -> None:
+    """An asynchronous copy of the warp is complete."""
     sm.group_open[warp, group & (GROUPS - 1)] -= 1
     sm.copies_done[warp] += 1
     if sm.arrivals > 0:
@@ -120,5 +124,6 @@ def copy_done(trace: Trace, sm: Record, warp: int, group: int, now: int) -> None
 
 @compiled
 def take_arrivals(trace: Trace, sm: Record, now: int) -> None:
+    """Arrivals that waited for copies happen, oldest first, as far as theirs are done."""
     while asynchronous.first_arrival_due(sm):
         leave_pipeline(trace, sm, asynchronous.take_arrival(trace, sm, now), now)

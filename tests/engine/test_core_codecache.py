@@ -1,5 +1,6 @@
 """The folder of compiled code: damaged ones are emptied, whole ones are left alone, one process compiles for all."""
 
+import pickle
 import threading
 import time
 from pathlib import Path
@@ -38,6 +39,27 @@ def test_a_flipped_bit_of_a_sealed_file_empties_its_folder(folder: Path) -> None
     assert codecache.heal(folder)
 
 
+def add_overload(folder: Path, data_name: str) -> None:
+    """As Numba does when it compiles a function for further types: it writes the function's index again."""
+    overloads = {"first types": "sm.run.1.nbc", "further types": data_name}
+    (folder / "sm.run.nbi").write_bytes(pickle.dumps(numba.__version__) + pickle.dumps(("stamp", overloads)))
+    (folder / data_name).write_bytes(b"further code.")
+
+
+def test_an_overload_that_was_added_to_a_sealed_folder_leaves_it_alone(folder: Path) -> None:
+    codecache.seal(folder)
+    add_overload(folder, "sm.run.2.nbc")
+    assert not codecache.heal(folder)
+    assert len(list(folder.glob("*.nb*"))) == 3
+
+
+def test_an_index_that_gives_two_overloads_one_file_empties_its_folder(folder: Path) -> None:
+    codecache.seal(folder)
+    add_overload(folder, "sm.run.1.nbc")
+    (folder / "sm.run.1.nbc").write_bytes(b"compiled code.")
+    assert codecache.heal(folder)
+
+
 def test_a_damaged_seal_is_none(folder: Path) -> None:
     (folder / codecache.SEAL).write_text("{")
     assert not codecache.is_sealed(folder)
@@ -72,6 +94,13 @@ def test_nobody_waits_once_it_is_sealed(folder: Path) -> None:
     codecache.seal(folder)
     with codecache.compiling(lambda: pytest.fail("asked while waiting")):
         assert not (folder / ".lock").exists()
+
+
+def test_what_is_compiled_again_in_a_sealed_folder_is_sealed_again(folder: Path) -> None:
+    codecache.seal(folder)
+    with codecache.compiling(lambda: False):
+        (folder / "sm.run.1.nbc").write_bytes(b"compiled otherwise.")
+    assert not codecache.heal(folder)
 
 
 def test_a_change_of_compiled_code_makes_another_folder(monkeypatch: pytest.MonkeyPatch) -> None:

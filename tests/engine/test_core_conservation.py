@@ -135,8 +135,8 @@ def test_after_the_last_write_back_everything_is_free(config: str, buffer: int, 
     assert {name: int(memory.channels[name]["count"].sum()) for name in CHANNEL_QUEUES} == dict.fromkeys(
         CHANNEL_QUEUES, 0
     )
-    assert not memory.ports["requests"]["count"].any()
-    assert not memory.ports["replies"]["count"].any()
+    for name in ("sent", "requests", "returned", "replies"):
+        assert not memory.ports[name]["count"].any(), name
     for name in ("work", "offered", "queued", "busy_banks", "waiting_banks", "credits", "private"):
         assert not memory.channels[name].any(), name
     for part in memory.slices:
@@ -148,17 +148,17 @@ def test_after_the_last_write_back_everything_is_free(config: str, buffer: int, 
     for sm in sms:
         for name in (
             "resident",
-            "l1_live_mshrs",
-            "l1_orphans",
+            "live_mshrs",
+            "orphans",
             "filled_count",
-            "miss_count",
             "shared_count",
             "cta_used",
         ):
             assert not sm[name], name
         assert not sm["bank_count"].any()
+        assert not sm["misses"]["count"]
         assert (sm["free_operations"], sm["free_loads"]) == (IN_FLIGHT, LOAD_SLOTS)
-        assert chain(sm["mshr"]["head"], int(sm["l1_free_mshr"])) == MAX_L1_MSHRS
+        assert chain(sm["mshr"]["head"], int(sm["free_mshr"])) == MAX_L1_MSHRS
         assert chain(sm["waiter"]["next"], int(sm["l1_free_waiter"])) == WAITERS
     moved = {name: sum(r.counters[name] for r in results) for name in ("n_wr_bk", "total dram writes")}
     assert moved["n_wr_bk"] == moved["total dram writes"]

@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from sims.engine.errors import Cancelled, ConfigurationError, KernelError
 from sims.engine.machine import Machine, Progress
 from sims.engine.results import KernelResult
 from sims.gpus import load_shipped
+from sims.gpus.spec import UnitTiming
 from tests.engine.kernel_texts import EXIT, cta, header
 
 SPEC = load_shipped()["SM86_RTX3070"]
@@ -142,9 +144,20 @@ def test_it_names_what_a_config_asks_for_and_it_lacks() -> None:
     assert Machine(SPEC).unsupported == []
 
 
-def test_it_refuses_a_size_beyond_its_range_and_names_it() -> None:
-    with pytest.raises(ConfigurationError, match="warps_per_sm is 128; the built-in simulator takes 1 to 64"):
-        Machine(replace(SPEC, warps_per_sm=128))
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"warps_per_sm": 128}, "warps_per_sm is 128; the built-in simulator takes 1 to 64"),
+        ({"l2_slices_per_channel": 16}, "l2_slices_per_channel is 16; the built-in simulator takes 1 to 8"),
+        ({"l2_queue": 1000}, "takes 1 to 759"),  # its write-backs would need more packets than a channel has
+        ({"units": {**SPEC.units, "dp": UnitTiming(501, 1)}}, "latency of units.dp is 501"),
+        ({"dram_bank_groups": 3}, "dram_bank_groups is 3; it must be a power of two"),
+        ({"dram_banks": 8}, "dram_banks is 8, but the address mapping's bank bits name 16"),
+    ],
+)
+def test_it_refuses_a_size_beyond_its_range_and_names_it(values: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        Machine(replace(SPEC, **values))
 
 
 def test_it_refuses_an_address_mapping_it_cannot_read() -> None:

@@ -6,9 +6,9 @@ import pytest
 
 from sims.engine import program as p
 from sims.engine.decode import TextProgram, open_program
-from sims.engine.decode.plain import described
 from sims.engine.program import KernelShape
 from tests.engine.kernel_texts import EXIT, SHARED_BASE, cta, decode, header, kernel
+from tests.engine.twins.decoder import described
 
 LINES = [
     "0010 ffffffff 1 R4 IADD3 2 R5 R6 0 ",

@@ -5,8 +5,8 @@ import os
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sims.engine.decode.plain import decode_warp, described
 from tests.engine.kernel_texts import EXIT, LOCAL_BASE, SHARED_BASE, decode, kernel
+from tests.engine.twins.decoder import decode_warp, described
 
 MEMORY_OPCODES = (
     ("LDG.E", 4), ("LDG.E.64", 8), ("LDG.E.128", 16), ("LDG.E.U8", 1), ("LDG.E.STRONG.GPU", 4), ("STG.E", 4),

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sims.engine.decode.plain import described
 from sims.engine.front.decodedcache import DecodedCache
 from sims.engine.front.prepared import Prepared, prepare
 from sims.engine.front.streams import share_streams
 from tests.engine.kernel_texts import EXIT, cta, decode, header
+from tests.engine.twins.decoder import described
 
 ADD = "0010 ffffffff 1 R4 IADD3 2 R5 R6 0 0 "
 LOAD = "0020 ffffffff 1 R4 LDG.E 1 R2 4 1 {:#x} 4 0 "

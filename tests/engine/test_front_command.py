@@ -69,6 +69,7 @@ def test_it_prints_a_table_for_people(trace: Path) -> None:
     text = simulate(trace, "--config", "SM86_RTX3070")
     assert "limited by" in text
     assert "3 kernels" in text
+    assert [line.split()[1] for line in text.splitlines()[1:4]] == ["test", "test", "test"]  # traced as _Z4testv
 
 
 def test_a_folder_with_a_gpgpusim_config_is_a_config(trace: Path, tmp_path: Path) -> None:

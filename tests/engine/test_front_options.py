@@ -2,6 +2,8 @@
 
 import pytest
 
+from runs.options import problem_with
+from sims.engine import team, threads
 from sims.engine.front import OptionError, Options
 
 
@@ -16,11 +18,18 @@ def test_switches_are_taken_by_name() -> None:
     )
 
 
+def test_a_run_is_held_to_as_many_threads_as_the_engine_has_places_for() -> None:
+    assert problem_with({"threads": team.MAX_THREADS}) is None
+    assert problem_with({"threads": team.MAX_THREADS + 1}) == ("threads", "must be a whole number from 1 to 64")
+    assert Options(threads=team.MAX_THREADS).threads == threads.MAX_THREADS
+
+
 @pytest.mark.parametrize(
     ("values", "says"),
     [
         ({"l2": "hot"}, "must be one of chain, cold, warm"),
-        ({"threads": 0}, "from 1 to"),
+        ({"threads": 0}, "from 1 to 64"),
+        ({"threads": 65}, "from 1 to 64"),
         ({"threads": "two"}, "from 1 to"),
         ({"exact": "yes"}, "must be true or false"),
         ({"fast": True}, "no switch 'fast'"),

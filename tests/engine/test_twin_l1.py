@@ -33,7 +33,7 @@ def act(gpu: Record, memory: Memory, sms: Table, action: int, argument: int, now
         return np.int64(l1.store(gpu, memory.packets, port, sm, sm.bank[0, 0], argument, now))
     if action == DO_SEND:
         l1.send_miss(memory.packets, port, sm, now)
-        packet = pop(memory.packets, port.requests)
+        packet = pop(memory.packets, port.sent)
         give_back(memory.packets, port, packet)
         return np.int64(packet)
     if action == DO_FILL:
@@ -159,7 +159,7 @@ def test_every_access_has_the_twins_outcome(sizes: dict[str, int], length: int, 
             case "drain" if plain.filled:
                 assert engine.next_filled() == plain.next_filled()
         assert engine.sm["l1_dirty_lines"] == plain.dirty_lines
-        assert engine.sm["l1_live_mshrs"] == len(plain.mshrs)
+        assert engine.sm["live_mshrs"] == len(plain.mshrs)
     assert engine.contents() == [
         line and (line.number, [sector.state for sector in line.sectors]) for ways in plain.lines for line in ways
     ]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from traces.matching import TraceKernel, match
 from traces.times import Launch, TimesReport
 from traces.times.gpu_names import same_gpu
-from traces.times.names import kernel_name
+from traces.times.names import kernel_name, short_name
 
 GRID, BLOCK = (8, 1, 1), (64, 1, 1)
 
@@ -40,6 +40,10 @@ class TestNames:
 
     def test_the_short_name_is_the_last_resort(self) -> None:
         assert kernel_name("void at::native::(anonymous namespace)::fill<int, (int)4>(int *)").short == "fill"
+
+    @pytest.mark.parametrize(("width", "shown"), [(6, "vecAdd"), (5, "ve...")])
+    def test_a_table_shows_the_bare_function_as_far_as_it_has_room(self, width: int, shown: str) -> None:
+        assert short_name("_Z6vecAddIfEvPT_S1_S1_i", width) == shown
 
     def test_integer_arguments_are_the_same_with_and_without_a_cast(self) -> None:
         spelled = {kernel_name(f"void k<{args}>(T1)").template for args in ("(int)128, (bool)1", "128, true")}

@@ -60,6 +60,7 @@ def test_waiting_prints_a_table_of_the_ended_run(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("sims.tasks.simulate.delay", end_with(SimStatus.FINISHED))
     table = launch_run("sample", CONFIG, "--simulator", "replay", "--wait")
     assert CONFIG in table
+    assert " init_kernel " in table  # not as it is mangled in the trace
     assert "total" in table
 
 

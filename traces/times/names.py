@@ -51,6 +51,12 @@ def kernel_name(text: str) -> KernelName:
     return KernelName(head + parameters.replace(" ", ""), head, qualified, qualified.rpartition("::")[2] or qualified)
 
 
+def short_name(text: str, width: int) -> str:
+    """The bare function in at most ``width`` characters, for a table: ``gemm``."""
+    name = kernel_name(text).short
+    return name if len(name) <= width else f"{name[: width - 3]}..."
+
+
 def demangled(text: str) -> str:
     """The C++ spelling of an Itanium-mangled name, any other text as it is."""
     if not text.startswith("_Z") or len(text) > _MAX_MANGLED_CHARACTERS:

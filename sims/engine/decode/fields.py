@@ -1,7 +1,8 @@
 """Compiled readers of one blank-separated field. They return (value, position of the next field), or position -1.
 
 A field ends at a blank or at the end of its line, and blanks after it are skipped; the newline itself never is, so a
-reader called at the end of a line fails and cannot run on into the next one.
+reader called at the end of a line fails and cannot run on into the next one. ``next_decimal`` and ``next_hex`` take -1 for a
+position and hand it on, so that one look at the end tells whether a whole row of fields was there.
 """
 
 from typing import Any
@@ -13,12 +14,28 @@ from sims.engine.jit import compiled
 
 MAX_HEX_DIGITS = 16
 MAX_DECIMAL_DIGITS = 20
+NEWLINE, RETURN, TAB, BLANK, MINUS = (ord(character) for character in "\n\r\t -")
+ZERO, NINE, LOWER_A, LOWER_F, UPPER_A, UPPER_F, LOWER_X, UPPER_V = (ord(character) for character in "09afAFxV")
+
+
+@compiled
+def refused(status: Number) -> Number:
+    """An error status where an operand is expected; the other way round too."""
+    return -2 - status
+
+
+@compiled
+def skip_blanks(buffer: Any, p: Number) -> Number:
+    """Position of the first character that is none."""
+    while buffer[p] == BLANK or buffer[p] == RETURN or buffer[p] == TAB:
+        p += 1
+    return p
 
 
 @compiled
 def skip_line(buffer: Any, p: Number) -> Number:
     """Position after the next newline."""
-    while buffer[p] != 10:
+    while buffer[p] != NEWLINE:
         p += 1
     return p + 1
 
@@ -26,12 +43,12 @@ def skip_line(buffer: Any, p: Number) -> Number:
 @compiled
 def _field_end(buffer: Any, p: Number) -> Number:
     """Skip the blanks after a field; -1 when the field goes on with something else."""
-    if buffer[p] == 32:
+    if buffer[p] == BLANK:
         p += 1
-        while buffer[p] == 32:
+        while buffer[p] == BLANK:
             p += 1
         return p
-    if buffer[p] == 10 or buffer[p] == 13 or buffer[p] == 9:
+    if buffer[p] == NEWLINE or buffer[p] == RETURN or buffer[p] == TAB:
         return p
     return -1
 
@@ -40,17 +57,17 @@ def _field_end(buffer: Any, p: Number) -> Number:
 def read_hex(buffer: Any, p: Number) -> tuple[Number, Number]:
     """Unsigned hexadecimal with or without ``0x``, at most 64 bits."""
     value = np.uint64(0)
-    if buffer[p] == 48 and buffer[p + 1] == 120:
+    if buffer[p] == ZERO and buffer[p + 1] == LOWER_X:
         p += 2
     begin = p
     while True:
         c = buffer[p]
-        if 48 <= c <= 57:
-            value = (value << np.uint64(4)) | np.uint64(c - 48)
-        elif 97 <= c <= 102:
-            value = (value << np.uint64(4)) | np.uint64(c - 87)
-        elif 65 <= c <= 70:
-            value = (value << np.uint64(4)) | np.uint64(c - 55)
+        if ZERO <= c <= NINE:
+            value = (value << np.uint64(4)) | np.uint64(c - ZERO)
+        elif LOWER_A <= c <= LOWER_F:
+            value = (value << np.uint64(4)) | np.uint64(c - LOWER_A + 10)
+        elif UPPER_A <= c <= UPPER_F:
+            value = (value << np.uint64(4)) | np.uint64(c - UPPER_A + 10)
         else:
             break
         p += 1
@@ -62,13 +79,13 @@ def read_hex(buffer: Any, p: Number) -> tuple[Number, Number]:
 @compiled
 def read_decimal(buffer: Any, p: Number) -> tuple[Number, Number]:
     """Signed decimal; 64-bit wrap-around is what the tracer's own printing does (18446744073709551600 is -16)."""
-    negative = buffer[p] == 45
+    negative = buffer[p] == MINUS
     if negative:
         p += 1
     begin = p
     value = np.uint64(0)
-    while 48 <= buffer[p] <= 57:
-        value = value * np.uint64(10) + np.uint64(buffer[p] - 48)
+    while ZERO <= buffer[p] <= NINE:
+        value = value * np.uint64(10) + np.uint64(buffer[p] - ZERO)
         p += 1
     if p == begin or p - begin > MAX_DECIMAL_DIGITS:
         return np.int64(0), -1
@@ -77,11 +94,27 @@ def read_decimal(buffer: Any, p: Number) -> tuple[Number, Number]:
 
 
 @compiled
+def next_decimal(buffer: Any, p: Number) -> tuple[Number, Number]:
+    """:func:`read_decimal` unless a field before failed."""
+    if p < 0:
+        return np.int64(0), p
+    return read_decimal(buffer, p)
+
+
+@compiled
+def next_hex(buffer: Any, p: Number) -> tuple[Number, Number]:
+    """:func:`read_hex` unless a field before failed."""
+    if p < 0:
+        return np.uint64(0), p
+    return read_hex(buffer, p)
+
+
+@compiled
 def skip_field(buffer: Any, p: Number) -> Number:
     """Position of the field after the one at ``p``; at the end of the line it stays there."""
-    while buffer[p] != 32 and buffer[p] != 10:
+    while buffer[p] != BLANK and buffer[p] != NEWLINE:
         p += 1
-    while buffer[p] == 32:
+    while buffer[p] == BLANK:
         p += 1
     return p
 
@@ -90,7 +123,13 @@ def skip_field(buffer: Any, p: Number) -> Number:
 def count_fields(buffer: Any, p: Number) -> Number:
     """Fields from ``p`` to the end of the line."""
     fields = 0
-    while buffer[p] != 10 and buffer[p] != 13:
+    while buffer[p] != NEWLINE and buffer[p] != RETURN:
         fields += 1
         p = skip_field(buffer, p)
     return fields
+
+
+@compiled
+def has_values(buffer: Any, p: Number) -> Number:
+    """Whether register values follow: the mark ``Val`` (and not ``NoVal``) stands at ``p``."""
+    return buffer[p] == UPPER_V and buffer[p + 1] == LOWER_A

@@ -1,8 +1,10 @@
-"""Shared layout of the compiled scanner: its state vector, its table of known instruction texts, its status codes."""
+"""What the compiled scanner works on: the texts it knows, the arrays it fills, where it stands and why it stops."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from sims.engine.jit import Table
 
 Number = Any
 """An integer in compiled code, where Python, signed and unsigned 64-bit integers mix."""
@@ -23,6 +25,8 @@ Number = Any
     OPERAND_MBARRIER,
     OPERAND_MARKER,  # of a replay region: no instruction
 ) = range(13)
+NO_OPERAND = -1
+"""Of an instruction without one, or without an active lane. What is below is a refusal (:func:`.fields.refused`)."""
 
 # A known instruction text: the bytes of a line up to its memory width. The text proper (destinations, opcode, sources)
 # is what makes an instruction; PC and mask stand in front of it as they were on the line that brought it.
@@ -47,40 +51,114 @@ ENTRY_DTYPE = np.dtype(
     align=True,
 )
 PC_SLOTS = 1 << 16
+COUNT_DTYPE = np.dtype([("warps", "i8"), ("lanes", "i8")])
+"""Of one static instruction: how many warps issued it, with how many active lanes in all."""
 
-# Scanner state, one int64 each.
-(
-    POSITION,  # next byte to read
-    PHASE,
-    LINE,  # number of the line at POSITION, from 1
-    INSTRUCTIONS,  # dynamic instructions in the chunk being filled
-    SECTORS,  # entries of the sector arrays in use
-    CTAS,  # whole CTAs in the chunk being filled
-    WARP,  # warp being read
-    LEFT,  # its instruction lines still to come
-    LIVE,  # lanes that have not exited
-    WARPS_PER_CTA,
-    LAST_WARP_LANES,  # lane mask of a CTA's last warp
-    LEADING_FIELDS,  # decimal fields before the PC
-    SHARED_BASE,
-    LOCAL_BASE,
-    CHUNK_INSTRUCTIONS,  # a chunk is handed over at the first CTA end at or above this
-    CTAS_WANTED,  # CTAs of the grid still to be handed over; what a file holds beyond them is not read, as in Accel-Sim
-    REPLAYING,  # 1 inside a replay region
-    DETAIL,  # what an error sentence needs
-    STATE_SIZE,
-) = range(19)
+
+class Arrays(NamedTuple):
+    """All that the scanner works on, one-dimensional arrays."""
+
+    buffer: Table
+    """The text: whole lines, and a few bytes more, since readers look ahead."""
+
+    # What earlier lines have taught.
+    slots: Table
+    """By hash of a PC: its first entry, or -1."""
+    entries: Table
+    text: Table
+    """The bytes of all entries' texts."""
+    patterns: Table
+    counts: Table
+    """By static id."""
+
+    # The chunk in the making; what is in it is said in :class:`sims.engine.program.CtaChunk`.
+    warp_start: Table
+    warp_length: Table
+    static_ids: Table
+    operands: Table
+    sector_addresses: Table
+    sector_masks: Table
+    cluster_ids: Table
+    cluster_ranks: Table
+
+    # One record each.
+    state: Table
+    scratch: Table
+
+
+STATE_DTYPE = np.dtype(
+    [
+        ("position", "i8"),  # next byte to read
+        ("end", "i8"),  # of the data
+        ("line", "i8"),  # number of the line at ``position``, from 1
+        ("phase", "i8"),
+        ("previous", "i8"),  # entry of the last instruction line, -1 for none
+        # What is in the chunk, and what fits.
+        ("instructions", "i8"),
+        ("instruction_room", "i8"),
+        ("sectors", "i8"),  # entries of the sector arrays in use
+        ("sector_room", "i8"),
+        ("sectors_needed", "i8"),  # by a line for which the room was too small
+        ("ctas", "i8"),  # whole ones
+        ("warp_room", "i8"),
+        # The warp that is being read.
+        ("warp", "i8"),
+        ("left", "i8"),  # its instruction lines still to come
+        ("live", "i8"),  # lanes that have not exited
+        ("replaying", "i8"),  # 1 inside a replay region
+        ("detail", "i8"),  # what an error sentence needs
+        # Of the kernel.
+        ("warps_per_cta", "i8"),
+        ("last_warp_lanes", "i8"),  # lane mask of a CTA's last warp
+        ("leading_fields", "i8"),  # decimal fields before the PC
+        ("shared_base", "u8"),
+        ("local_base", "u8"),
+        ("chunk_instructions", "i8"),  # a chunk is handed over at the first CTA end at or above this
+        ("ctas_wanted", "i8"),  # still to be handed over; what a file holds beyond them is not read, as in Accel-Sim
+    ]
+)
+"""Where the scanner stands. One record: it can stop at any line and go on later."""
+
+BULK_DTYPE = np.dtype(
+    [
+        ("element_bytes", "i8"),
+        ("mbarrier", "u8"),
+        ("cta_mask", "u8"),  # of a multicast
+        ("inside_bytes", "i8"),
+        ("outside_bytes", "i8"),  # out of bounds: filled by the hardware
+        ("mode", "i8"),
+        ("base", "u8"),
+        ("elements", "i8"),
+    ]
+)
+"""Fields of a bulk copy."""
+SCRATCH_SECTORS = 32 * 64
+"""Most that the lanes of an instruction touch: local memory, 64 words each."""
+SCRATCH_DTYPE = np.dtype(
+    [
+        ("address", "u8", (32,)),  # by active lane
+        ("lane", "i4", (32,)),  # its number
+        ("value", "u8", (32,)),  # by lane: what its register holds
+        ("sector", "u8", (SCRATCH_SECTORS,)),
+        ("mask", "u4", (SCRATCH_SECTORS,)),  # bytes touched of each
+        ("bank_words", "u8", (32, 32)),  # different words by bank of the shared memory
+        ("bank_count", "i4", (32,)),
+        ("bulk", BULK_DTYPE),
+    ],
+    align=True,
+)
+"""Of the line that is being read."""
 
 PHASE_BETWEEN, PHASE_CTA, PHASE_WARP_COUNT, PHASE_WARP = range(4)
 
-# Why the scanner stopped.
+# Why the scanner stopped. All but GO_ON, STATUS_CHUNK and ERROR_NO_EXIT leave the line unread.
 (
-    STATUS_NEED_DATA,
+    GO_ON,
     STATUS_CHUNK,
+    STATUS_NEED_DATA,
     STATUS_NEW_TEXT,
     STATUS_FULL,
     ERROR_NESTED_CTA,
-    ERROR_CTA_NOT_CLOSED,
     ERROR_LINE_OUTSIDE_CTA,
     ERROR_LINE_OUTSIDE_WARP,
     ERROR_WARP_NUMBER,
@@ -95,11 +173,10 @@ PHASE_BETWEEN, PHASE_CTA, PHASE_WARP_COUNT, PHASE_WARP = range(4)
     ERROR_MODE,
     ERROR_ADDRESS,
     ERROR_TMA,
-    ERROR_TOO_LARGE,
-) = range(21)
+) = range(20)
 
-# Room kept free in the arrays before a line is read: the most one line can add (TMA lines check for themselves).
-SECTOR_ROOM = 32 * 64 + 8
+SECTOR_ROOM = SCRATCH_SECTORS + 8
+"""Kept free in the arrays before a line is read: the most one line can add (bulk copies look for themselves)."""
 MAX_TMA_SECTORS = 1 << 16
 LOCAL_WINDOW_MASK = 0xFFFFFF
 """A local or shared window is 16 MiB: addresses are offsets in its low 24 bits."""

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from sims.engine.decode import layout as lay
-from sims.engine.decode.fields import read_decimal, read_hex, skip_field
-from sims.engine.decode.lanes import name_lanes, read_addresses
+from sims.engine.decode.fields import has_values, read_decimal, read_hex, refused, skip_field
+from sims.engine.decode.lanes import MODE_NONE, name_lanes, read_addresses, read_mode
 from sims.engine.decode.layout import Number
-from sims.engine.jit import compiled
+from sims.engine.decode.words import count_ones
+from sims.engine.jit import Record, Table, compiled
 
 (
     MBARRIER_INIT,
@@ -41,49 +42,39 @@ MAX_COUNT = 1 << 20
 
 
 @compiled
-def mbarrier_operand(
-    buffer: Any,
-    p: Number,
-    mask: Number,
-    lanes: Number,
-    entry: Any,
-    state: Any,
-    scratch: Any,
-    addresses: Any,
-    masks: Any,
-) -> Number:
-    """The list's place; -1 for what orders nothing: a mere look, or a line without the value that it needs."""
-    failed = -2 - lay.ERROR_ADDRESS
+def mbarrier_operand(arrays: Table, p: Number, mask: Number, entry: Record, state: Record, scratch: Record) -> Number:
+    """The list's place; NO_OPERAND for what orders nothing: a mere look, or a line without the value that it needs."""
+    buffer = arrays.buffer
     form = entry.fixed
-    width, p = read_decimal(buffer, p)
+    lanes = count_ones(mask)
+    if form == MBARRIER_TEST or lanes == 0:
+        return lay.NO_OPERAND
+    mode, p = read_mode(buffer, p)
     if p < 0:
-        return failed
-    if width == 0 or form == MBARRIER_TEST:
-        return -1
-    mode, p = read_decimal(buffer, p)
-    if p < 0:
-        return failed
+        return refused(-p)
+    if mode == MODE_NONE:
+        return lay.NO_OPERAND
     p = read_addresses(buffer, p, lanes, mode, scratch)
     if p < 0:
-        return -2 + p
+        return refused(-p)
     if form < FIRST_WITHOUT_VALUE:
         for _ in range(2):  # the immediates
             p = skip_field(buffer, p)
-        if buffer[p] != 86 or buffer[p + 1] != 97:  # Val
-            return -1
+        if not has_values(buffer, p):
+            return lay.NO_OPERAND
         if not read_values(buffer, skip_field(buffer, p), entry.destinations + 1, scratch):
-            return failed
+            return refused(lay.ERROR_ADDRESS)
     name_lanes(mask, scratch)
-    at = state[lay.SECTORS]
-    triples = list_triples(form, 1 if form == MBARRIER_INIT else lanes, at, state, scratch, addresses, masks)
-    masks[at] = triples
-    state[lay.SECTORS] = at + 3 * triples
+    at = state.sectors
+    triples = list_triples(form, 1 if form == MBARRIER_INIT else lanes, arrays, state, scratch)
+    arrays.sector_masks[at] = triples
+    state.sectors = at + 3 * triples
     return at
 
 
 @compiled
-def read_values(buffer: Any, p: Number, skip: Number, scratch: Any) -> Number:
-    """All lanes' values of value group number ``skip`` into ``scratch.sector``. A group is ``1 v`` or ``32 v0 ... v31``."""
+def read_values(buffer: Any, p: Number, skip: Number, scratch: Record) -> Number:
+    """All lanes' values of value group number ``skip`` into ``scratch.value``. A group is ``1 v`` or ``32 v0 ... v31``."""
     for group in range(skip + 1):
         size, p = read_decimal(buffer, p)
         if p < 0 or (size != 1 and size != 32):
@@ -96,48 +87,46 @@ def read_values(buffer: Any, p: Number, skip: Number, scratch: Any) -> Number:
             value, p = read_hex(buffer, p)
             if p < 0:
                 return False
-            scratch.sector[i] = value
+            scratch.value[i] = value
         if group == skip and size == 1:
             for i in range(1, 32):
-                scratch.sector[i] = value
+                scratch.value[i] = value
     return True
 
 
 @compiled
-def list_triples(
-    form: Number, lanes: Number, at: Number, state: Any, scratch: Any, addresses: Any, masks: Any
-) -> Number:
-    """Write the triples at ``at``; returns their number."""
+def list_triples(form: Number, lanes: Number, arrays: Table, state: Record, scratch: Record) -> Number:
+    """Write the triples behind the lists so far; returns their number."""
+    at = state.sectors
+    numbers, masks = arrays.sector_addresses, arrays.sector_masks
     triples = 0
     for i in range(lanes):
         address = window_offset(scratch.address[i], state)
-        first, second = mbarrier_values(form, scratch.sector[scratch.lane[i]])
+        first, second = mbarrier_values(form, scratch.value[scratch.lane[i]])
         place = at
         end = at + 3 * triples
-        while place < end and (
-            addresses[place] != address or (form == MBARRIER_WAIT and addresses[place + 1] != first)
-        ):
+        while place < end and (numbers[place] != address or (form == MBARRIER_WAIT and numbers[place + 1] != first)):
             place += 3
         if place == end:
-            addresses[place] = address
-            addresses[place + 1] = 0
-            addresses[place + 2] = 0
+            numbers[place] = address
+            numbers[place + 1] = 0
+            numbers[place + 2] = 0
             for k in range(3):
                 masks[place + k] = 0
             triples += 1
         if form == MBARRIER_WAIT:
-            addresses[place + 1] = first
+            numbers[place + 1] = first
         else:
-            addresses[place + 1] += first
-            addresses[place + 2] += second
+            numbers[place + 1] += first
+            numbers[place + 2] += second
     return triples
 
 
 @compiled
-def window_offset(address: Number, state: Any) -> Number:
+def window_offset(address: Number, state: Record) -> Number:
     """Where an address lies in the shared window; a tracer writes it with the window's base or without."""
-    base = np.uint64(state[lay.SHARED_BASE])
-    if base != np.uint64(0) and base <= address < np.uint64(state[lay.LOCAL_BASE]):
+    base = state.shared_base
+    if base != np.uint64(0) and base <= address < state.local_base:
         address -= base
     return np.int64(address & np.uint64(0xFFFFFFFF))
 

@@ -4,29 +4,14 @@ A sector list in the chunk's arrays is its count, then the sectors, highest addr
 Accel-Sim's load/store unit takes them from the back of its access queue.
 """
 
-from typing import Any
-
 import numpy as np
 
 from sims.engine.decode.layout import LOCAL_ADDRESS_MASK, Number
-from sims.engine.jit import compiled
-
-SCRATCH_SECTORS = 32 * 64
-SCRATCH_DTYPE = np.dtype(
-    [
-        ("address", "u8", (32,)),
-        ("lane", "i4", (32,)),
-        ("sector", "u8", (SCRATCH_SECTORS,)),
-        ("mask", "u4", (SCRATCH_SECTORS,)),
-        ("bank_words", "u8", (32, 32)),
-        ("bank_count", "i4", (32,)),
-    ],
-    align=True,
-)
+from sims.engine.jit import Record, Table, compiled
 
 
 @compiled
-def insert_sector(scratch: Any, used: Number, sector: Number, mask: Number) -> Number:
+def insert_sector(scratch: Record, used: Number, sector: Number, mask: Number) -> Number:
     """Keep ``scratch.sector`` ascending and free of duplicates; returns how many are in use."""
     place = used - 1
     while place >= 0 and scratch.sector[place] > sector:
@@ -43,14 +28,16 @@ def insert_sector(scratch: Any, used: Number, sector: Number, mask: Number) -> N
 
 
 @compiled
-def store_sectors(scratch: Any, used: Number, addresses: Any, masks: Any, at: Number) -> Number:
-    """Append the list (count, highest sector first); returns the new end."""
-    addresses[at] = used
-    masks[at] = 0
+def store_sectors(scratch: Record, used: Number, arrays: Table, state: Record) -> Number:
+    """Append the list (count, highest sector first); returns its place."""
+    at = state.sectors
+    arrays.sector_addresses[at] = used
+    arrays.sector_masks[at] = 0
     for j in range(used):
-        addresses[at + 1 + j] = np.int64(scratch.sector[used - 1 - j])
-        masks[at + 1 + j] = scratch.mask[used - 1 - j]
-    return at + 1 + used
+        arrays.sector_addresses[at + 1 + j] = np.int64(scratch.sector[used - 1 - j])
+        arrays.sector_masks[at + 1 + j] = scratch.mask[used - 1 - j]
+    state.sectors = at + 1 + used
+    return at
 
 
 @compiled
@@ -60,7 +47,7 @@ def byte_mask(first: Number, last: Number) -> Number:
 
 
 @compiled
-def coalesce(scratch: Any, lanes: Number, width: Number) -> Number:
+def coalesce(scratch: Record, lanes: Number, width: Number) -> Number:
     """One access per 32 B sector that any lane touches; an access across a border counts in both."""
     used = 0
     one = np.uint64(1)
@@ -82,7 +69,7 @@ def coalesce(scratch: Any, lanes: Number, width: Number) -> Number:
 
 
 @compiled
-def coalesce_run(scratch: Any, first: Number, length: Number) -> Number:
+def coalesce_run(scratch: Record, first: Number, length: Number) -> Number:
     """:func:`coalesce` for lanes that lie side by side: one run of ``length`` bytes, no search."""
     used = 0
     low5 = np.uint64(31)
@@ -101,7 +88,7 @@ def coalesce_run(scratch: Any, first: Number, length: Number) -> Number:
 
 
 @compiled
-def local_sectors(scratch: Any, lanes: Number, width: Number) -> Number:
+def local_sectors(scratch: Record, lanes: Number, width: Number) -> Number:
     """Local memory before translation: key = word << 7 | byte offset of the sector in the warp's 128 contiguous bytes.
 
     The 32 lanes of a warp keep word w of their local memory side by side (timing reference, section 9); base and
@@ -120,7 +107,7 @@ def local_sectors(scratch: Any, lanes: Number, width: Number) -> Number:
 
 
 @compiled
-def atomic_transactions(scratch: Any, lanes: Number, width: Number) -> Number:
+def atomic_transactions(scratch: Record, lanes: Number, width: Number) -> Number:
     """Lanes packed in order, each into the sector's first transaction that has its bytes free (section 8).
 
     Transactions of a sector stay in the order of their making, so the stored list, read from the back, has the last
@@ -152,10 +139,9 @@ def atomic_transactions(scratch: Any, lanes: Number, width: Number) -> Number:
 
 
 @compiled
-def conflict_degree(scratch: Any, lanes: Number) -> Number:
-    """Most different 4-byte words that one of 32 banks has to serve; a lane counts with its first word (section 3)."""
+def _is_free_of_conflicts(scratch: Record, lanes: Number) -> Number:
+    """Whether every bank has to serve one word, the usual case."""
     seen_banks = np.uint32(0)
-    conflict = False
     for i in range(lanes):
         word = (scratch.address[i] & np.uint64(LOCAL_ADDRESS_MASK)) >> np.uint64(2)
         bank = np.int64(word & np.uint64(31))
@@ -164,9 +150,14 @@ def conflict_degree(scratch: Any, lanes: Number) -> Number:
             seen_banks |= bit
             scratch.bank_words[bank, 0] = word
         elif scratch.bank_words[bank, 0] != word:
-            conflict = True
-            break
-    if not conflict:
+            return False
+    return True
+
+
+@compiled
+def conflict_degree(scratch: Record, lanes: Number) -> Number:
+    """Most different 4-byte words that one of 32 banks has to serve; a lane counts with its first word (section 3)."""
+    if _is_free_of_conflicts(scratch, lanes):
         return 1
     for cleared in range(32):
         scratch.bank_count[cleared] = 0

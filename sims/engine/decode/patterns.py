@@ -12,11 +12,12 @@ import numpy as np
 from sims.engine.decode import layout as lay
 from sims.engine.decode.layout import Number
 from sims.engine.decode.words import same_bytes
-from sims.engine.jit import compiled
+from sims.engine.jit import Record, Table, compiled
 
 MAX_TAIL_BYTES = 504
 MAX_PATTERN_SECTORS = 64
 _PATIENCE = 16
+"""Full readings in a row after which a pattern is remembered only now and then."""
 _ADDRESS_LIMIT = 1 << 62
 """Beyond it, or below zero, a shifted address could wrap around and change the order of sectors."""
 
@@ -44,75 +45,82 @@ def alignment_of(action: Number, base: Number) -> Number:
 
 
 @compiled
-def pattern_fits(
-    patterns: Any, k: Number, action: Number, mask: Number, base: Number, buffer: Any, p: Number
-) -> Number:
-    """Whether the rest of the line at ``p`` (after the base) repeats pattern ``k`` so that a shift carries it over."""
-    one = patterns[k]
-    if one.tail_length == 0 or one.action != action or one.mask != np.uint32(mask):
+def pattern_fits(pattern: Record, action: Number, mask: Number, base: Number, buffer: Any, p: Number) -> Number:
+    """Whether the rest of the line at ``p`` (after the base) repeats the pattern so that a shift carries it over."""
+    if pattern.tail_length == 0 or pattern.action != action or pattern.mask != np.uint32(mask):
         return False
-    if one.alignment != alignment_of(action, base) or not same_bytes(one.tail, 0, buffer, p, one.tail_length):
+    if pattern.alignment != alignment_of(action, base):
+        return False
+    if not same_bytes(pattern.tail, 0, buffer, p, pattern.tail_length):
         return False
     if action == lay.OPERAND_SHARED:
         return True
-    return base < np.uint64(_ADDRESS_LIMIT) and np.int64(base) + one.sector[one.count - 1] >= 0
+    return base < np.uint64(_ADDRESS_LIMIT) and np.int64(base) + pattern.sector[pattern.count - 1] >= 0
 
 
 @compiled
-def store_shifted(patterns: Any, k: Number, base: Number, addresses: Any, masks: Any, at: Number) -> Number:
-    """Append the pattern's sectors at the new base; returns the new end."""
-    one = patterns[k]
-    count = one.count
+def repeat(pattern: Record, action: Number, base: Number, arrays: Table, state: Record) -> Number:
+    """The operand that the pattern has at another base."""
+    pattern.misses = 0
+    if action == lay.OPERAND_SHARED:
+        return np.int64(pattern.degree)
+    at = state.sectors
+    count = pattern.count
     origin = np.int64(base & ~np.uint64(31))
-    addresses[at] = count
-    masks[at] = 0
+    arrays.sector_addresses[at] = count
+    arrays.sector_masks[at] = 0
     for j in range(count):
-        addresses[at + 1 + j] = origin + one.sector[j]
-        masks[at + 1 + j] = one.byte_mask[j]
-    return at + 1 + count
+        arrays.sector_addresses[at + 1 + j] = origin + pattern.sector[j]
+        arrays.sector_masks[at + 1 + j] = pattern.byte_mask[j]
+    state.sectors = at + 1 + count
+    return at
 
 
 @compiled
 def remember(
-    patterns: Any,
-    k: Number,
+    pattern: Record,
     action: Number,
     mask: Number,
     base: Number,
     buffer: Any,
     p: Number,
     end: Number,
-    degree: Number,
-    addresses: Any,
-    masks: Any,
-    at: Number,
+    operand: Number,
+    arrays: Table,
 ) -> None:
-    """Keep what a full reading found: ``degree`` or the list at ``at``; ``p`` to ``end`` is the line after the base."""
-    one = patterns[k]
-    one.misses += 1
+    """Keep what a full reading found; ``p`` to ``end`` is the line after the base."""
+    pattern.misses += 1
     # An instruction whose pattern never repeats (a gather) should not pay for remembering it each time.
-    if one.misses > _PATIENCE and one.misses % _PATIENCE:
+    if pattern.misses > _PATIENCE and pattern.misses % _PATIENCE:
         return
-    one.tail_length = 0
+    pattern.tail_length = 0
     length = end - p
     if length > MAX_TAIL_BYTES:
         return
     if action == lay.OPERAND_SHARED:
-        one.degree = degree
-    else:
-        count = addresses[at]
-        origin = np.int64(base & ~np.uint64(31))
-        if count > MAX_PATTERN_SECTORS or base >= np.uint64(_ADDRESS_LIMIT):
-            return
-        if addresses[at + count] < 0 or addresses[at + 1] < 0 or addresses[at + 1] >= _ADDRESS_LIMIT:
-            return
-        one.count = count
-        for j in range(count):
-            one.sector[j] = addresses[at + 1 + j] - origin
-            one.byte_mask[j] = masks[at + 1 + j]
+        pattern.degree = operand
+    elif not _remember_sectors(pattern, base, operand, arrays):
+        return
     for j in range(length):
-        one.tail[j] = buffer[p + j]
-    one.action = action
-    one.mask = np.uint32(mask)
-    one.alignment = alignment_of(action, base)
-    one.tail_length = length
+        pattern.tail[j] = buffer[p + j]
+    pattern.action = action
+    pattern.mask = np.uint32(mask)
+    pattern.alignment = alignment_of(action, base)
+    pattern.tail_length = length
+
+
+@compiled
+def _remember_sectors(pattern: Record, base: Number, at: Number, arrays: Table) -> Number:
+    """Keep the list at ``at``, relative to the base; whether a shift can carry it over."""
+    addresses = arrays.sector_addresses
+    count = addresses[at]
+    origin = np.int64(base & ~np.uint64(31))
+    if count > MAX_PATTERN_SECTORS or base >= np.uint64(_ADDRESS_LIMIT):
+        return False
+    if addresses[at + count] < 0 or addresses[at + 1] < 0 or addresses[at + 1] >= _ADDRESS_LIMIT:
+        return False
+    pattern.count = count
+    for j in range(count):
+        pattern.sector[j] = addresses[at + 1 + j] - origin
+        pattern.byte_mask[j] = arrays.sector_masks[at + 1 + j]
+    return True

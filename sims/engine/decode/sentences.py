@@ -1,7 +1,6 @@
 """One clear sentence for everything the scanner can refuse."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sims.engine.decode import layout as lay
 
@@ -25,12 +24,12 @@ _SENTENCES = {
 }
 
 
-def sentence(status: int, state: NDArray[np.int64]) -> str:
+def sentence(status: int, state: np.void) -> str:
     """The message for a scanner status, with the numbers the state holds."""
     return _SENTENCES[status].format(
-        warp=state[lay.WARP],
-        warps=state[lay.WARPS_PER_CTA],
-        left=state[lay.LEFT],
-        live=int(state[lay.LIVE]) & 0xFFFFFFFF,
-        detail=state[lay.DETAIL],
+        warp=state["warp"],
+        warps=state["warps_per_cta"],
+        left=state["left"],
+        live=int(state["live"]) & 0xFFFFFFFF,
+        detail=state["detail"],
     )

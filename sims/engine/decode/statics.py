@@ -175,6 +175,10 @@ class StaticTable:
         self.pattern_count += 1
         return self.pattern_count - 1
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What the scanner knows, by its fields."""
+        return {"slots": self.slots, "entries": self.entries, "text": self.text, "patterns": self.patterns}
+
     def _add_text(self, text: bytes) -> int:
         start = self.text_used
         self.text = grown(self.text, start + len(text) + 8)  # the scanner compares whole words

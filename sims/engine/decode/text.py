@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sims.engine.decode import layout as lay
-from sims.engine.decode.operands import SCRATCH_DTYPE
 from sims.engine.decode.scan import scan
 from sims.engine.decode.sentences import sentence
 from sims.engine.decode.statics import LineError, StaticTable, grown, parse_instruction
+from sims.engine.pointers import Pointer, bundle
 from sims.engine.program import CtaChunk, KernelShape
 from traces.accelsim.errors import TraceError
 
@@ -49,26 +50,33 @@ class TextProgram:
         self._blocks = iter(blocks)
         self._missing_ctas_allowed = missing_ctas_allowed
         self._table = StaticTable(shape.binary_version) if table is None else table
-        self._counts = np.zeros((len(self._table.records), 2), np.int64)
-        self._state = np.zeros(lay.STATE_SIZE, np.int64)
-        self._state[lay.LINE] = first_line
-        self._state[lay.WARPS_PER_CTA] = shape.warps_per_cta
+        self._counts = np.zeros(len(self._table.records), lay.COUNT_DTYPE)
+        states = np.zeros(1, lay.STATE_DTYPE)
+        self._state = states[0]
+        self._state["line"] = first_line
+        self._state["previous"] = -1
+        self._state["warps_per_cta"] = shape.warps_per_cta
         lanes = shape.threads_per_cta - 32 * (shape.warps_per_cta - 1)
-        self._state[lay.LAST_WARP_LANES] = (1 << lanes) - 1
-        self._state[lay.LEADING_FIELDS] = leading_fields
-        self._state[lay.SHARED_BASE], self._state[lay.LOCAL_BASE] = np.array([shared_base, local_base], np.uint64).view(
-            np.int64
-        )
-        self._state[lay.CHUNK_INSTRUCTIONS] = chunk_instructions
-        self._state[lay.CTAS_WANTED] = shape.ctas
-        self._data = _PADDING
-        self._buffer = np.frombuffer(self._data, np.uint8)
-        self._end = 0
+        self._state["last_warp_lanes"] = (1 << lanes) - 1
+        self._state["leading_fields"] = leading_fields
+        self._state["shared_base"], self._state["local_base"] = shared_base, local_base
+        self._state["chunk_instructions"] = chunk_instructions
+        self._state["ctas_wanted"] = shape.ctas
+        self._data = b""
         self._delivered = 0
         self._cut_line = False
         self._partial = b""
-        self._room = _Room(chunk_instructions, shape.warps_per_cta)
-        self._scratch = np.zeros(1, SCRATCH_DTYPE)
+        self._chunk = _ChunkInTheMaking(chunk_instructions, self._state)
+        self._arrays = lay.Arrays(
+            buffer=np.zeros(0, np.uint8),
+            **self._table.arrays(),
+            counts=self._counts,
+            **self._chunk.arrays,
+            state=states,
+            scratch=np.zeros(1, lay.SCRATCH_DTYPE),
+        )
+        self._pointer: Pointer | None = None
+        """To the arrays, once they are there to be scanned."""
 
     @property
     def statics(self) -> NDArray[np.void]:
@@ -83,12 +91,12 @@ class TextProgram:
     @property
     def counts(self) -> NDArray[np.int64]:
         """Per static record, over everything decoded so far: warp instructions, and the lanes active in them."""
-        return self._counts[: len(self._table)]
+        return self._counts[: len(self._table)].view(np.int64).reshape(-1, 2)
 
     @property
     def unknown_opcodes(self) -> dict[str, int]:
         """Warp instructions by mnemonic that the instruction set does not know; they were timed by their family."""
-        return self._table.unknown_opcodes(self._counts)
+        return self._table.unknown_opcodes(self.counts)
 
     def chunks(self) -> Iterator[CtaChunk]:
         """Whole CTAs in file order; raises :class:`TraceError` where the text is cut or wrong."""
@@ -99,40 +107,29 @@ class TextProgram:
             elif status == lay.STATUS_NEW_TEXT:
                 self._learn_text()
             elif status == lay.STATUS_FULL:
-                self._room.grow(self._state)
+                self._chunk.grow()
+                self._use(**self._chunk.arrays)
             elif status == lay.STATUS_NEED_DATA:
                 if not self._read_block():
                     break
             else:
                 raise self._error(status)
-        if self._state[lay.CTAS]:
+        if self._state["ctas"]:
             yield self._take_chunk()
         self._check_end()
 
     def _scan(self) -> int:
-        room = self._room
-        table = self._table
-        return int(
-            scan(
-                self._buffer,
-                self._end,
-                self._state,
-                table.slots,
-                table.entries,
-                table.text,
-                self._counts,
-                table.patterns,
-                self._scratch,
-                room.warp_start,
-                room.warp_length,
-                room.static_ids,
-                room.operands,
-                room.addresses,
-                room.masks,
-                room.cluster_ids,
-                room.cluster_ranks,
-            )
-        )
+        if not self._data:
+            return lay.STATUS_NEED_DATA
+        if self._pointer is None:
+            self._pointer = bundle(self._arrays)
+        return int(scan(self._pointer))
+
+    def _use(self, **arrays: NDArray[Any]) -> None:
+        """Give the scanner these arrays. A new text rarely needs new ones, and a call of the scanner may be short."""
+        if any(getattr(self._arrays, name) is not array for name, array in arrays.items()):
+            self._arrays = self._arrays._replace(**arrays)
+            self._pointer = None
 
     def _read_block(self) -> bool:
         """Replace the data, all read, by the next whole lines; False at the end of the text."""
@@ -153,34 +150,35 @@ class TextProgram:
             cut = len(data)
         self._partial = data[cut:]
         self._data = data[:cut] + _PADDING
-        self._buffer = np.frombuffer(self._data, np.uint8)
-        self._end = cut + (1 if self._cut_line else 0)
-        self._state[lay.POSITION] = 0
-        return self._end > 0
+        self._use(buffer=np.frombuffer(self._data, np.uint8))
+        self._state["position"] = 0
+        self._state["end"] = cut + (1 if self._cut_line else 0)
+        return bool(self._state["end"] > 0)
 
     def _learn_text(self) -> None:
         """The scanner stands at a line whose text it does not know: parse it in Python, once."""
-        start = int(self._state[lay.POSITION])
+        start = int(self._state["position"])
         line = self._data[start : self._line_end(start)]
         try:
-            self._table.add(parse_instruction(line, int(self._state[lay.LEADING_FIELDS])))
+            self._table.add(parse_instruction(line, int(self._state["leading_fields"])))
         except LineError as error:
             if self._at_cut_line(start):
                 raise self._trace_error(sentence(lay.STATUS_NEED_DATA, self._state)) from None
             raise self._trace_error(f"{error}: '{line[:120].decode('latin-1').strip()}'") from None
         self._counts = grown(self._counts, len(self._table))
+        self._use(**self._table.arrays(), counts=self._counts)
 
     def _take_chunk(self) -> CtaChunk:
-        chunk = self._room.take(self._state, self._delivered)
+        chunk = self._chunk.take(self._delivered)
         self._delivered += chunk.ctas
-        self._state[lay.CTAS_WANTED] = self.shape.ctas - self._delivered
+        self._state["ctas_wanted"] = self.shape.ctas - self._delivered
         return chunk
 
     def _check_end(self) -> None:
         state = self._state
         if self._delivered >= self.shape.ctas:
             return
-        if state[lay.PHASE] != lay.PHASE_BETWEEN:
+        if state["phase"] != lay.PHASE_BETWEEN:
             raise self._trace_error(sentence(lay.STATUS_NEED_DATA, state))
         if not self._missing_ctas_allowed or not self._delivered:
             raise self._trace_error(
@@ -193,61 +191,74 @@ class TextProgram:
         return self._data.index(b"\n", start)
 
     def _at_cut_line(self, start: int) -> bool:
-        return self._cut_line and self._line_end(start) >= self._end - 1
+        return self._cut_line and bool(self._line_end(start) >= self._state["end"] - 1)
 
     def _error(self, status: int) -> TraceError:
-        if self._at_cut_line(int(self._state[lay.POSITION])):
+        if self._at_cut_line(int(self._state["position"])):
             status = lay.STATUS_NEED_DATA
         return self._trace_error(sentence(status, self._state))
 
     def _trace_error(self, message: str) -> TraceError:
-        return TraceError(message, file=self._file, line=int(self._state[lay.LINE]))
+        return TraceError(message, file=self._file, line=int(self._state["line"]))
 
 
-class _Room:
-    """The arrays that the scanner fills; a chunk takes copies of their used parts."""
+class _ChunkInTheMaking:
+    """The arrays that the scanner fills; a chunk takes copies of their used parts. The state says how much of them is used."""
 
-    def __init__(self, instructions: int, warps_per_cta: int) -> None:
-        self._warps_per_cta = warps_per_cta
-        ctas = max(64, 2048 // warps_per_cta)
-        self.warp_start = np.zeros(ctas * warps_per_cta, np.int64)
-        self.warp_length = np.zeros(ctas * warps_per_cta, np.int32)
-        self.cluster_ids = np.zeros(ctas, np.int64)
-        self.cluster_ranks = np.zeros(ctas, np.int64)
-        self.static_ids = np.zeros(instructions + 4096, np.uint16)
-        self.operands = np.zeros(len(self.static_ids), np.int32)
-        self.addresses = np.zeros(instructions + 2 * lay.SECTOR_ROOM, np.int64)
-        self.masks = np.zeros(len(self.addresses), np.uint32)
+    def __init__(self, instructions: int, state: np.void) -> None:
+        self._state = state
+        ctas = max(64, 2048 // int(state["warps_per_cta"]))
+        warps = ctas * int(state["warps_per_cta"])
+        sectors = instructions + 2 * lay.SECTOR_ROOM
+        self.arrays: dict[str, NDArray[Any]] = {
+            "warp_start": np.zeros(warps, np.int64),
+            "warp_length": np.zeros(warps, np.int32),
+            "static_ids": np.zeros(instructions + 4096, np.uint16),
+            "operands": np.zeros(instructions + 4096, np.int32),
+            "sector_addresses": np.zeros(sectors, np.int64),
+            "sector_masks": np.zeros(sectors, np.uint32),
+            "cluster_ids": np.zeros(ctas, np.int64),
+            "cluster_ranks": np.zeros(ctas, np.int64),
+        }
+        """As chunks have them."""
+        self._measure()
 
-    def grow(self, state: NDArray[np.int64]) -> None:
+    def _measure(self) -> None:
+        self._state["warp_room"] = len(self.arrays["warp_start"])
+        self._state["instruction_room"] = len(self.arrays["static_ids"])
+        self._state["sector_room"] = len(self.arrays["sector_addresses"])
+
+    def grow(self) -> None:
         """Double whatever is nearly full."""
-        if (state[lay.CTAS] + 1) * self._warps_per_cta > len(self.warp_start):
-            self.warp_start = np.concatenate([self.warp_start, np.zeros_like(self.warp_start)])
-            self.warp_length = np.concatenate([self.warp_length, np.zeros_like(self.warp_length)])
-            self.cluster_ids = np.concatenate([self.cluster_ids, np.zeros_like(self.cluster_ids)])
-            self.cluster_ranks = np.concatenate([self.cluster_ranks, np.zeros_like(self.cluster_ranks)])
-        if state[lay.INSTRUCTIONS] >= len(self.static_ids):
-            self.static_ids = np.concatenate([self.static_ids, np.zeros_like(self.static_ids)])
-            self.operands = np.concatenate([self.operands, np.zeros_like(self.operands)])
-        if state[lay.SECTORS] + lay.SECTOR_ROOM + max(0, state[lay.DETAIL]) >= len(self.addresses):
-            larger = 2 * len(self.addresses) + int(state[lay.DETAIL])
-            self.addresses = np.concatenate([self.addresses, np.zeros(larger - len(self.addresses), np.int64)])
-            self.masks = np.concatenate([self.masks, np.zeros(larger - len(self.masks), np.uint32)])
+        state = self._state
+        if (state["ctas"] + 1) * state["warps_per_cta"] > state["warp_room"]:
+            self._double("warp_start", "warp_length", "cluster_ids", "cluster_ranks")
+        if state["instructions"] >= state["instruction_room"]:
+            self._double("static_ids", "operands")
+        needed = int(state["sectors_needed"])
+        if state["sectors"] + lay.SECTOR_ROOM + needed >= state["sector_room"]:
+            self._double("sector_addresses", "sector_masks", more=needed)
+        state["sectors_needed"] = 0
+        self._measure()
 
-    def take(self, state: NDArray[np.int64], first_cta: int) -> CtaChunk:
+    def _double(self, *names: str, more: int = 0) -> None:
+        for name in names:
+            self.arrays[name] = grown(self.arrays[name], 2 * len(self.arrays[name]) + more)
+
+    def take(self, first_cta: int) -> CtaChunk:
         """Copy out the whole CTAs read so far and start again."""
-        ctas, instructions, sectors = (int(state[i]) for i in (lay.CTAS, lay.INSTRUCTIONS, lay.SECTORS))
-        warps = ctas * self._warps_per_cta
-        state[[lay.CTAS, lay.INSTRUCTIONS, lay.SECTORS]] = 0
-        return CtaChunk(
-            first_cta=first_cta,
-            ctas=ctas,
-            warp_start=self.warp_start[:warps].copy(),
-            warp_length=self.warp_length[:warps].copy(),
-            static_ids=self.static_ids[:instructions].copy(),
-            operands=self.operands[:instructions].copy(),
-            sector_addresses=self.addresses[:sectors].copy(),
-            sector_masks=self.masks[:sectors].copy(),
-            cluster_ids=self.cluster_ids[:ctas].copy(),
-            cluster_ranks=self.cluster_ranks[:ctas].copy(),
-        )
+        state = self._state
+        ctas, instructions, sectors = int(state["ctas"]), int(state["instructions"]), int(state["sectors"])
+        used = {
+            "warp_start": ctas * int(state["warps_per_cta"]),
+            "warp_length": ctas * int(state["warps_per_cta"]),
+            "static_ids": instructions,
+            "operands": instructions,
+            "sector_addresses": sectors,
+            "sector_masks": sectors,
+            "cluster_ids": ctas,
+            "cluster_ranks": ctas,
+        }
+        state["ctas"] = state["instructions"] = state["sectors"] = 0
+        copies = {name: self.arrays[name][:length].copy() for name, length in used.items()}
+        return CtaChunk(first_cta=first_cta, ctas=ctas, **copies)

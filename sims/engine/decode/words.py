@@ -13,10 +13,8 @@ from sims.engine.jit import compiled
 
 def _load_word(typing_context: Any, array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array_type, index_type = signature.args
-        data = context.make_array(array_type)(context, builder, arguments[0]).data
-        place = context.cast(builder, arguments[1], index_type, types.intp)
-        pointer = cgutils.gep_inbounds(builder, data, place)
+        place = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        pointer = cgutils.gep_inbounds(builder, arguments[0], place)
         word = builder.load(builder.bitcast(pointer, context.get_value_type(types.uint64).as_pointer()))
         # Texts start anywhere; without this the compiler assumes an 8-byte boundary.
         word.align = 1
@@ -33,7 +31,7 @@ def _count_ones(typing_context: Any, mask: Any) -> Any:
 
 
 load_word: Any = intrinsic(_load_word)
-"""``load_word(array, index)``: eight bytes of a uint8 array from any index on, little-endian; they must exist."""
+"""``load_word(rows, index)``: eight bytes from any index on, little-endian; they must exist."""
 count_ones: Any = intrinsic(_count_ones)
 """``count_ones(word)``: bits set in a uint64."""
 

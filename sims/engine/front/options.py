@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from sims.engine.threads import MAX_THREADS
+
 L2_CHOICES = ("chain", "cold", "warm")
 SHORTCUTS = ("same_launches", "shared_streams", "decoded_cache", "steady_waves")
-MAX_THREADS = 256
 
 
 class OptionError(ValueError):

@@ -6,6 +6,7 @@ from typing import Any
 from sims.engine.front.options import Options
 from sims.engine.front.report import KernelReport
 from sims.gpus.spec import GpuSpec
+from traces.times.names import short_name
 
 NAME_WIDTH = 32
 _HEADINGS = ("#", "kernel", "cycles", "time us", "IPC", "occ", "L1", "L2", "DRAM MB", "limited by")
@@ -26,11 +27,10 @@ def kernel_table(reports: list[KernelReport]) -> str:
 
 
 def _row(report: KernelReport) -> tuple[str, ...]:
-    name = report.name if len(report.name) <= NAME_WIDTH else report.name[: NAME_WIDTH - 3] + "..."
     source = "" if report.source == "simulated" else f" [{report.source}]"
     return (
         str(report.index),
-        name,
+        short_name(report.name, NAME_WIDTH),
         f"{report.cycles - report.launch_cycles}",
         f"{report.simulated_ns / 1e3:.2f}",
         f"{report.ipc:.1f}",

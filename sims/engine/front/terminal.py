@@ -6,8 +6,10 @@ from typing import Self, TextIO
 from tqdm import tqdm
 
 from sims.engine.front.progress import SimulationProgress
+from traces.times.names import short_name
 
 RESOLUTION = 1000
+NAME_WIDTH = 30
 
 
 class TerminalBar:
@@ -39,7 +41,8 @@ class TerminalBar:
             return
         left = "" if progress.seconds_left is None else f", {tqdm.format_interval(progress.seconds_left)} left"
         self._bar.set_description_str(
-            f"kernel {progress.kernels_done} of {progress.kernels_total}  {progress.name[:30]}", refresh=False
+            f"kernel {progress.kernels_done} of {progress.kernels_total}  {short_name(progress.name, NAME_WIDTH)}",
+            refresh=False,
         )
         self._bar.set_postfix_str(f"{progress.instructions_per_s / 1e6:.2f} M instructions/s{left}", refresh=False)
         self._bar.update(round(progress.share * RESOLUTION) - self._bar.n)

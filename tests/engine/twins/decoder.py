@@ -1,4 +1,4 @@
-"""The decoder once more in plain Python: slow and obvious. Tests hold the compiled one against it.
+"""The decoder in plain Python.
 
 It shares nothing with the scanner but the instruction set and the layout of the results.
 """
