@@ -15,6 +15,7 @@ from sims.engine.cluster import TOO_MANY_MESSAGES
 from sims.engine.counters import WARP_INSTRUCTIONS
 from sims.engine.ctas import NO_EXIT, prepare_sms
 from sims.engine.errors import Cancelled, KernelError
+from sims.engine.far import sm_run_address
 from sims.engine.mbarrier import TOO_MANY_MBARRIERS
 from sims.engine.memory import Memory, Networks, new_memory, new_networks
 from sims.engine.occupancy import Occupancy, occupancy_of
@@ -141,6 +142,7 @@ class Machine:
         _, memory, networks = self._hardware
         running = bundle(Running(self._gpu, self._sms, launch, stopped, self._team))
         trace = bundle(store.trace())
+        launch["sm_run"] = sm_run_address(running, memory, trace)
         budget = 16
         while True:
             began = time.monotonic()

@@ -4,7 +4,8 @@ Each kind of work has a function for the thread that leads, which does it alone 
 items until none is left, which all run. Nothing here depends on who takes what.
 """
 
-from sims.engine import channel, ctas, exchange, sm, team
+from sims.engine import channel, ctas, exchange, team
+from sims.engine.far import run_sm_at
 from sims.engine.jit import Record, compiled
 from sims.engine.memory import Memory, Networks
 from sims.engine.running import RESUMED, RUNS_ON, Running
@@ -32,8 +33,8 @@ def run_sm(running: Running, memory: Memory, trace: Trace, index: int) -> None:
     limit = launch.horizon if port.tight else launch.limit
     if has_work(running.sms[index], port, limit):
         cta_waits = launch.next_cta < launch.ctas
-        running.stopped[index] = sm.run(
-            running.gpu, trace, memory.packets, port, running.sms[index], launch, limit, cta_waits
+        running.stopped[index] = run_sm_at(
+            launch.sm_run, running.gpu, trace, memory.packets, port, running.sms[index], launch, limit, cta_waits
         )
 
 
