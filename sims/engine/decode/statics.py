@@ -114,7 +114,8 @@ class StaticTable:
         self.slots = np.full(lay.PC_SLOTS, -1, np.int32)
         self.text = np.zeros(1 << 14, np.uint8)
         self.text_used = 0
-        self.patterns = np.zeros(16, PATTERN_DTYPE)
+        # Room for most kernels: whenever an array grows, the scanner needs a new bundle of pointers.
+        self.patterns = np.zeros(64, PATTERN_DTYPE)
         self.pattern_count = 0
         self._ids: dict[bytes, tuple[int, int]] = {}
 
