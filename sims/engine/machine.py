@@ -25,7 +25,8 @@ from sims.engine.program import Program
 from sims.engine.results import Counts, KernelResult, collect
 from sims.engine.running import LAUNCH, Running
 from sims.engine.smstate import IN_FLIGHT, LOAD_SLOTS, MBARRIERS, MESSAGES, SM_STATE, WAITERS
-from sims.engine.team import MAX_THREADS, TEAM
+from sims.engine.team import TEAM
+from sims.engine.threads import MAX_THREADS
 from sims.gpus.spec import GpuSpec
 from sims.gpus.support import unsupported
 

@@ -19,8 +19,8 @@ from numba import types
 from numba.extending import intrinsic
 
 from sims.engine.jit import Record, compiled
+from sims.engine.threads import MAX_THREADS
 
-MAX_THREADS = 64
 CACHE_LINE_BYTES = 64
 
 TEAM = np.dtype(
