@@ -50,11 +50,16 @@ def compare(request: HttpRequest) -> HttpResponse:
         "scatter": scatter,
         "axis": axis,
         "table": table,
+        "packed": request.GET.get("timeline") == "packed",
         "by_name": request.GET.get("view") == "names",
         "threshold": request.GET.get("threshold", "0"),
         "traces": sorted({sim.run.trace_id for sim in sims}),
         "markdown": _markdown(compared),
-        "kept": [(name, value) for name in ("run", "sim", "view", "config") for value in request.GET.getlist(name)],
+        "kept": [
+            (name, value)
+            for name in ("run", "sim", "view", "config", "timeline")
+            for value in request.GET.getlist(name)
+        ],
     }
     return table.export() or render(request, "runs/compare.html", context)
 
@@ -71,7 +76,9 @@ def _metrics(request: HttpRequest, compared: Comparison, place: int) -> dict[str
     ids = [one.sim.id for one in compared.sides]
 
     def href(order: list[str]) -> str:
-        kept = [(name, value) for name in ("view", "config", "threshold") for value in request.GET.getlist(name)]
+        kept = [
+            (name, value) for name in ("view", "config", "timeline", "threshold") for value in request.GET.getlist(name)
+        ]
         baseline = compared.baseline.sim.id
         return "?" + urlencode(
             [("sim", sim_id) for sim_id in order] + ([("baseline", baseline)] if baseline in order else []) + kept
