@@ -23,7 +23,7 @@ from runs.models import Run
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 2
+FORMAT = 3
 """Part of every name: raise it when a body changes its shape."""
 MOST_FILES = 200
 

@@ -17,7 +17,7 @@ from runs.models import Run
 from runs.pages.compared import Comparison, Side, comparison_of, sims_of
 from runs.sides import Difference, matrix, matrix_by_name
 from sims.models import Sim
-from sims.shown import differing_names, value_names, value_of
+from sims.shown import differing_names, software_rows, value_names, value_of
 from traces.models import TraceKernel
 from traces.times.names import demangled
 
@@ -111,6 +111,10 @@ def _differences(sides: list[Side], every: bool) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [
         {"name": name, "values": [launch.get(name, MISSING) for launch in launches]}
         for name in dict.fromkeys(name for launch in launches for name in launch)
+    ]
+    rows += [
+        {"name": f"software.{row['name']}", "values": row["values"]}
+        for row in software_rows([side.sim.software for side in sides])
     ]
     rows += [{"name": name, "values": [value_of(config, name) for config in configs]} for name in value_names(configs)]
     differing = differing_names(configs)
