@@ -124,6 +124,11 @@ class Sim(models.Model):
         return self.status in ENDED
 
     @property
+    def state_of_results(self) -> tuple[str | int, ...]:
+        """What the results of an ended sim depend on: as long as it is equal, so are they."""
+        return self.id, self.attempt, self.status, str(self.finished_at)
+
+    @property
     def earlier_attempts(self) -> range:
         """The attempts before this one, whose logs are kept."""
         return range(1, self.attempt)
