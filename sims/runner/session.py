@@ -158,7 +158,7 @@ class Session:
         """Run the simulator to its end, or end it; its exit code (negative: the signal), and what the disk refused."""
         folder = self.work_folder / "simulation"
         progress = ProgressFile(folder / command.progress_file if command.progress_file else None)
-        simulation = Simulation(command, folder, PROJECT, log, errors)
+        simulation = Simulation(command, folder, PROJECT, log, errors, self.limits.of_process)
         self.status.state = "running"
         self._heart.beat_now()
         while not simulation.is_over():
