@@ -13,6 +13,7 @@ from runs.pages import (
     events,
     files,
     kernels,
+    lanes,
     listing,
     log,
     new,
@@ -47,6 +48,7 @@ urlpatterns = [
     path("sims/<str:sim_id>", sim_pages.sim_detail),
     path("sims/<str:sim_id>/kernels/<int:index>", sim_pages.kernel_detail),
     path("compare", compare.compare),
+    path("compare/timelines", lanes.lanes),
     path("gpu-configs", sim_pages.gpu_configs),
     path("gpu-configs/<str:config_id>", sim_pages.gpu_config),
 ]

@@ -73,6 +73,22 @@ class Map(serializers.DictField):
         return data
 
 
+class TextMap(Map):
+    """A JSON object of short texts, few of them."""
+
+    MOST_TEXTS = 50
+    MOST_CHARACTERS = 200
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        texts = super().to_internal_value(data)
+        if len(texts) > self.MOST_TEXTS:
+            raise serializers.ValidationError(f"May have at most {self.MOST_TEXTS} names.")
+        for part in (part for pair in texts.items() for part in pair):
+            if not isinstance(part, str) or len(part) > self.MOST_CHARACTERS:
+                raise serializers.ValidationError(f"Must hold texts of at most {self.MOST_CHARACTERS} characters.")
+        return texts
+
+
 def has_null_character(value: Any) -> bool:
     """Whether a JSON value has a NUL in any of its texts: PostgreSQL stores none."""
     if isinstance(value, str):

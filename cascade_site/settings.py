@@ -10,6 +10,8 @@ from pathlib import Path
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
+from cascade_site.machine import memory_bytes
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 
@@ -32,6 +34,11 @@ def env_int(name: str, default: int) -> int:
     if not value.isascii() or not value.isdigit() or int(value) < 1:
         raise ImproperlyConfigured(f"{name} must be a whole number above 0, not {value!r}.")
     return int(value)
+
+
+def env_limit(name: str, default: int) -> int:
+    """A whole number of at least 1, or 0 for no limit."""
+    return 0 if env_text(name) == "0" else env_int(name, default)
 
 
 def kept_secret(path: Path) -> str:
@@ -79,6 +86,11 @@ CASCADE_STALL_S = env_int("CASCADE_STALL_S", 3600)
 # How long a runner keeps trying to reach an app that is away, and how much of a simulator's output it keeps.
 CASCADE_PATIENCE_S = env_int("CASCADE_PATIENCE_S", 900)
 CASCADE_MAX_LOG_BYTES = env_int("CASCADE_MAX_LOG_BYTES", 4 * 1024**3)
+# What a simulator's process may take of the machine it runs on: address space, the size of any file, open files. A real
+# Accel-Sim needs a few files and far less than its machine has; small machines map more than they have.
+CASCADE_SIM_MEMORY_BYTES = env_limit("CASCADE_SIM_MEMORY_BYTES", max(memory_bytes(), 4 * 1024**3))
+CASCADE_SIM_FILE_BYTES = env_limit("CASCADE_SIM_FILE_BYTES", 64 * 1024**3)
+CASCADE_SIM_OPEN_FILES = env_limit("CASCADE_SIM_OPEN_FILES", 4096)
 CASCADE_MAX_LOG_CHUNK_BYTES = 1024**2
 CASCADE_MAX_JSON_BYTES = 16 * 1024**2
 
@@ -278,6 +290,8 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# However long the broker is away: Celery's own default gives up after about an hour.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0.1, "interval_max": 0.5}
 
 EVENTSTREAM_STORAGE_CLASS = "runs.events.EventStore"

@@ -23,7 +23,7 @@ from runs.models import Run
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 2
+FORMAT = 3
 """Part of every name: raise it when a body changes its shape."""
 MOST_FILES = 200
 
@@ -60,10 +60,8 @@ def _folder() -> Path:
 
 def _fingerprint(run: Run, name: str) -> str:
     """A digest of what the body depends on: the sims as they ended, and the trace's times as they were last set."""
-    sims = [(sim.id, sim.attempt, sim.status, str(sim.finished_at)) for sim in run.sims.all()]
-    trace = run.trace
-    times = (trace.id, str(trace.created_at), trace.times_report.get("set_at"), trace.real_ns)
-    return hashlib.sha256(json.dumps([FORMAT, run.id, name, sims, times]).encode()).hexdigest()
+    sims = [sim.state_of_results for sim in run.sims.all()]
+    return hashlib.sha256(json.dumps([FORMAT, run.id, name, sims, run.trace.state_of_times]).encode()).hexdigest()
 
 
 def _kept(path: Path, body: Generator[bytes, None, None]) -> Generator[bytes, None, None]:

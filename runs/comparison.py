@@ -70,6 +70,27 @@ def overview(real: Sequence[RealKernel], runs: Sequence[SimulatedRun]) -> dict[s
     return _overview(_align(real, runs, REAL, with_latency=False), runs)
 
 
+@dataclass(frozen=True, slots=True)
+class KernelColumns:
+    """The comparison's ``kernels`` as arrays of one length, NaN where nothing is known."""
+
+    index: list[int]
+    name: list[str]
+    real_ns: Floats
+    real_share: Floats
+    cycles: list[list[int | None]]
+    """For each config."""
+    figures: list[dict[str, Floats]]
+    """For each config, by their names in the body."""
+
+
+def kernel_columns(real: Sequence[RealKernel], runs: Sequence[SimulatedRun], *, baseline: str = REAL) -> KernelColumns:
+    """What the body says of each kernel, for those who need no body. Raises :class:`UnknownBaselineError`."""
+    sides = _align(real, runs, baseline, with_latency=False)
+    figures = [_config_columns(sides, row) for row in range(len(runs))]
+    return KernelColumns(sides.indexes, sides.names, sides.real_ns, _shares(sides.real_ns), sides.cycles, figures)
+
+
 def _overview(sides: _Sides, runs: Sequence[SimulatedRun]) -> dict[str, Any]:
     return {
         "groups": _group_rows(sides, runs),
@@ -140,44 +161,29 @@ def _kernel_rows(sides: _Sides, runs: Sequence[SimulatedRun]) -> list[dict[str, 
     ]
 
 
-def _config_cells(sides: _Sides, run: SimulatedRun, row: int) -> list[dict[str, Any] | None]:
-    """One cell per kernel; None where the config never reported the kernel."""
+def _config_columns(sides: _Sides, row: int) -> dict[str, Floats]:
+    """One config's figures over all kernels, by their names in a cell."""
     simulated = sides.simulated_ns[row]
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = (simulated - sides.real_ns) / sides.real_ns
-        ratio = simulated / sides.baseline_ns
-        speedup = sides.baseline_ns / simulated
-    columns = zip(
-        sides.cycles[row],
-        *map(
-            _numbers,
-            (
-                simulated,
-                error,
-                ratio,
-                speedup,
-                simulated - sides.baseline_ns,
-                _shares(simulated),
-                _shares(np.abs(simulated - sides.real_ns)),
-            ),
-        ),
-        strict=True,
-    )
-    return [
-        None
-        if cycles is None and simulated_ns is None
-        else {
-            "sim_id": run.sim_id,
-            "cycles": cycles,
-            "simulated_ns": simulated_ns,
-            "error": error_,
-            "ratio": ratio_,
-            "speedup": speedup_,
-            "difference_ns": difference,
-            "share": share,
-            "share_of_error": share_of_error,
+        return {
+            "simulated_ns": simulated,
+            "error": (simulated - sides.real_ns) / sides.real_ns,
+            "ratio": simulated / sides.baseline_ns,
+            "speedup": sides.baseline_ns / simulated,
+            "difference_ns": simulated - sides.baseline_ns,
+            "share": _shares(simulated),
+            "share_of_error": _shares(np.abs(simulated - sides.real_ns)),
         }
-        for cycles, simulated_ns, error_, ratio_, speedup_, difference, share, share_of_error in columns
+
+
+def _config_cells(sides: _Sides, run: SimulatedRun, row: int) -> list[dict[str, Any] | None]:
+    """One cell per kernel; None where the config never reported the kernel."""
+    columns = _config_columns(sides, row)
+    names = ["sim_id", "cycles", *columns]
+    values = zip(sides.cycles[row], *map(_numbers, columns.values()), strict=True)
+    return [
+        None if cycles is None and figures[0] is None else dict(zip(names, (run.sim_id, cycles, *figures), strict=True))
+        for cycles, *figures in values
     ]
 
 

@@ -6,13 +6,14 @@ from typing import Any
 
 from cascade_site.serializing import dumped, to_json
 from runs import comparison, perfetto
+from runs.kept import Kept
 from runs.models import Run
 from runs.rows import RealKernel, SimulatedKernel, SimulatedRun
 from runs.serializers import RunSerializer
 from sims.models import Sim, SimFile, SimKernel, StepTimeline
 from sims.reading import kernel_rows, results_json
 from sims.serializers import SimFileSerializer
-from traces.models import TraceKernel
+from traces.models import Trace, TraceKernel
 from traces.serializers import TraceSerializer
 
 ITEMS_PER_PIECE = 1000
@@ -32,27 +33,47 @@ _SIMULATED_FIELDS = (
 )
 _COMPARED_FIELDS = _SIMULATED_FIELDS[:5]
 
+_kept = Kept()
 
-def real_kernels(trace_id: str) -> list[RealKernel]:
+
+def real_kernels(trace: Trace) -> Sequence[RealKernel]:
     """The trace's launches with their real times, in launch order."""
-    found = TraceKernel.objects.filter(trace_id=trace_id).order_by("index")
+    key = ("trace", *trace.state_of_times)
+    if (known := _kept.get(key)) is not None:
+        return known
+    found = TraceKernel.objects.filter(trace=trace).order_by("index")
     rows = found.values_list("index", "name", "grid", "block", "stream", "real_ns", "start_ns", "step", "phase")
-    return [
-        RealKernel(index, name, tuple(grid), tuple(block), stream, real_ns, start_ns, step, phase)
+    names: dict[str, str] = {}
+    kernels = [
+        RealKernel(
+            index, names.setdefault(name, name), tuple(grid), tuple(block), stream, real_ns, start_ns, step, phase
+        )
         for index, name, grid, block, stream, real_ns, start_ns, step, phase in rows.iterator(chunk_size=2000)
     ]
+    _kept.keep(key, kernels)
+    return kernels
 
 
 def simulated_runs(sims: list[Sim], fields: Sequence[str] = _SIMULATED_FIELDS) -> list[SimulatedRun]:
-    """Each sim's launches, in one query, in the order of the sims.
+    """Each sim's launches, in the order of the sims: one query for those that are not kept from the last time.
 
     :param fields: the first of :class:`SimulatedKernel`'s fields, as many as are needed
     """
-    kernels: dict[str, list[SimulatedKernel]] = {sim.id: [] for sim in sims}
-    found = SimKernel.objects.filter(sim__in=sims).order_by("sim_id", "index").values_list("sim_id", *fields)
-    for sim_id, *values in found.iterator(chunk_size=2000):
-        kernels[sim_id].append(SimulatedKernel(*values))
+    keys = {sim.id: ("sim", len(fields), *sim.state_of_results) for sim in sims if sim.has_ended}
+    kernels = {sim_id: known for sim_id, key in keys.items() if (known := _kept.get(key)) is not None}
+    kernels |= _read_kernels([sim.id for sim in sims if sim.id not in kernels], fields)
+    for sim_id, key in keys.items():
+        _kept.keep(key, kernels[sim_id])
     return [SimulatedRun(sim.gpu_config, sim.id, sim.core_clock_mhz, kernels[sim.id]) for sim in sims]
+
+
+def _read_kernels(sim_ids: list[str], fields: Sequence[str]) -> dict[str, Sequence[SimulatedKernel]]:
+    kernels: dict[str, list[SimulatedKernel]] = {sim_id: [] for sim_id in sim_ids}
+    found = SimKernel.objects.filter(sim__in=sim_ids).order_by("sim_id", "index").values_list("sim_id", *fields)
+    names: dict[str, str] = {}
+    for sim_id, index, name, *values in found.iterator(chunk_size=2000) if sim_ids else ():
+        kernels[sim_id].append(SimulatedKernel(index, names.setdefault(name, name), *values))
+    return dict(kernels)
 
 
 def sims_of(run: Run) -> list[Sim]:
@@ -65,11 +86,17 @@ def comparison_of(run: Run, baseline: str = comparison.REAL, with_launch_latency
     return comparison.compare(
         run.id,
         run.trace_id,
-        real_kernels(run.trace_id),
+        real_kernels(run.trace),
         simulated_runs(sims_of(run), _COMPARED_FIELDS),
         baseline=baseline,
         include_launch_latency=with_launch_latency,
     )
+
+
+def kernel_columns_of(run: Run, baseline: str = comparison.REAL) -> comparison.KernelColumns:
+    """The comparison's kernels as columns. Raises :class:`comparison.UnknownBaselineError`."""
+    simulated = simulated_runs(sims_of(run), _COMPARED_FIELDS)
+    return comparison.kernel_columns(real_kernels(run.trace), simulated, baseline=baseline)
 
 
 def comparison_json_of(run: Run, baseline: str, with_launch_latency: bool) -> Generator[bytes, None, None]:
@@ -81,7 +108,7 @@ def comparison_json_of(run: Run, baseline: str, with_launch_latency: bool) -> Ge
 
 def overview_json_of(run: Run) -> Generator[bytes, None, None]:
     """What the run's page begins with: totals per config, and kernels of one name together."""
-    yield to_json(comparison.overview(real_kernels(run.trace_id), simulated_runs(sims_of(run))))
+    yield to_json(comparison.overview(real_kernels(run.trace), simulated_runs(sims_of(run))))
 
 
 def kernels_json_of(run: Run) -> Generator[bytes, None, None]:
@@ -136,7 +163,7 @@ def results_json_of(run: Run) -> Generator[bytes, None, None]:
 
 def perfetto_of(run: Run) -> Generator[bytes, None, None]:
     """The run as a Chrome trace, in pieces: the real run where times are known, then one process per sim."""
-    real = real_kernels(run.trace_id)
+    real = real_kernels(run.trace)
     streams = {kernel.index: kernel.stream for kernel in real}
     steps = {kernel.index: (kernel.step, kernel.phase) for kernel in real if kernel.step is not None}
     processes = []

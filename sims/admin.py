@@ -19,10 +19,12 @@ from sims.models import GpuConfig, Sim, SimFile, SimKernel, SimStatus
 from sims.models.gpu_config import Origin
 from sims.models.states import ENDED, STARTED, Report
 from sims.simulators.registry import NAMES
+from sims.simulators.software import DIGEST_DIGITS
 from sims.tasks import dispatch
 from sims.uploads import prune_files
 
 ID = re.compile(r"(sim|run)-[0-9a-f]{12}")
+DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST_DIGITS}}}")
 
 
 class HeartbeatFilter(admin.SimpleListFilter):
@@ -67,7 +69,10 @@ class SimAdmin(admin.ModelAdmin):
     ]
     list_filter = ["status", HeartbeatFilter, value_filter("simulator", NAMES), "created_at"]
     search_fields = ["gpu_config", "worker", "detail"]
-    search_help_text = "A sim's or a run's whole id; or a part of a GPU config, a worker's name or a detail."
+    search_help_text = (
+        "A sim's or a run's whole id; the digest of the engine, binary or recording that computed it; or a part of a GPU "
+        "config, a worker's name or a detail."
+    )
     paginator = BoundedPaginator
     ordering = [F("lease_expires_at").asc(nulls_last=True), "-created_at"]
     list_per_page = 50
@@ -86,6 +91,10 @@ class SimAdmin(admin.ModelAdmin):
         if ID.fullmatch(search_term.strip()):
             named = Sim.everything.filter(Q(pk=search_term.strip()) | Q(run_id=search_term.strip()))
             return queryset.filter(pk__in=named.order_by().values("pk")), False
+        if DIGEST.fullmatch(search_term.strip()):
+            digest = search_term.strip()
+            computed = [Q(**{f"software__{name}": digest}) for name in ("engine", "binary", "recording")]
+            return queryset.filter(computed[0] | computed[1] | computed[2]), False
         return super().get_search_results(request, queryset, search_term)
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -95,7 +95,17 @@ def _cause(facts: LogFacts, exit_code: int, stderr: str, expected: int | None) -
     errors = LogFacts()
     for line in stderr.splitlines():
         errors.scan_failure(line.encode())
-    for explain in (_own_word, _setup, _kernel_file, _instruction, _resources, _deadlock, _assertion, _exception):
+    for explain in (
+        _own_word,
+        _limit,
+        _setup,
+        _kernel_file,
+        _instruction,
+        _resources,
+        _deadlock,
+        _assertion,
+        _exception,
+    ):
         if sentence := explain(_merged(facts, errors), stderr):
             return sentence
     return _by_exit_code(facts, exit_code, stderr) or _no_result(facts, stderr, expected)
@@ -118,6 +128,30 @@ _TOLD = (
 
 def _own_word(facts: LogFacts, stderr: str) -> str | None:
     return _quote(facts.own_error) if facts.own_error else None
+
+
+# What the machine gives
+
+_LIMITS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(r"std::bad_alloc|\bMemoryError\b|Cannot allocate memory"),
+        "The simulator ran out of memory{where}: it may have no more than the machine has, or than "
+        "CASCADE_SIM_MEMORY_BYTES allows.",
+    ),
+    (
+        re.compile(r"File too large|File size limit exceeded"),
+        "The simulator wrote a file larger than CASCADE_SIM_FILE_BYTES allows{where}.",
+    ),
+    (
+        re.compile(r"Too many open files"),
+        "The simulator had more files open than CASCADE_SIM_OPEN_FILES allows{where}.",
+    ),
+)
+
+
+def _limit(facts: LogFacts, stderr: str) -> str | None:
+    told = f"{facts.abort_text or ''}\n{stderr}"
+    return next((sentence.format(where=_where(facts)) for words, sentence in _LIMITS if words.search(told)), None)
 
 
 # Before the first kernel
@@ -258,8 +292,6 @@ def _exception(facts: LogFacts, stderr: str) -> str | None:
         return f"{_file(facts)} ends neither in .traceg nor in .xz, which is all this Accel-Sim reads."
     if "_M_range_check" in text:
         return f"{_file(facts)} is damaged: a warp has more instructions than its 'insts =' line says."
-    if "bad_alloc" in text:
-        return f"The simulator ran out of memory{_where(facts)}."
     return f"The simulator stopped at an error{_where(facts)}: {_quote(text)}"
 
 
@@ -275,6 +307,8 @@ def _by_exit_code(facts: LogFacts, exit_code: int, stderr: str) -> str | None:
         )
     if number == signal.SIGABRT:
         return _aborted(facts, stderr)
+    if number == signal.SIGXFSZ:
+        return f"The simulator wrote a file larger than CASCADE_SIM_FILE_BYTES allows{_where(facts)}."
     if number == signal.SIGKILL:
         return f"The simulator was killed{_where(facts)}: most likely the machine ran out of memory."
     if number in _SIGNALS:

@@ -20,16 +20,16 @@ from traces.times.names import demangled
 KERNEL_COLUMNS = [
     Column("index", "#", "number"),
     Column("name", "Name", "name"),
-    Column("cycles", "Cycles", "number", help="As the simulator reports them, launch latency included"),
     Column("simulated_ns", "Time", "duration", help="Without the launch latency"),
     Column("share", "Of all", "percent"),
+    Column("limiter", "Limited by", "words"),
+    Column("cycles", "Cycles", "number", help="As the simulator reports them, launch latency included"),
     Column("instructions", "Thread instructions", "si"),
     Column("ipc", "IPC", "number", help="Thread instructions per cycle over the whole GPU"),
     Column("occupancy", "Occupancy", "percent", help="Resident warps, of the SMs' slots"),
     Column("l1_hit_rate", "L1 hits", "percent"),
     Column("l2_hit_rate", "L2 hits", "percent"),
     Column("dram_bytes", "DRAM", "size"),
-    Column("limiter", "Limited by", "words"),
     Column("source", "Source"),
 ]
 

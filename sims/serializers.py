@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from cascade_site.serializing import LARGEST_INT32, LARGEST_INT64, Map, RawText, StrictSerializer, Text, Whole
+from cascade_site.serializing import LARGEST_INT32, LARGEST_INT64, Map, RawText, StrictSerializer, Text, TextMap, Whole
 
 
 class SimSerializer(serializers.Serializer[Any]):
@@ -28,6 +28,7 @@ class SimSerializer(serializers.Serializer[Any]):
     error = serializers.FloatField(allow_null=True)
     detail = serializers.CharField(allow_null=True)
     progress = serializers.DictField()
+    software = serializers.DictField(child=serializers.CharField())
     created_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
@@ -91,6 +92,7 @@ class HeartbeatSerializer(StrictSerializer):
     detail = Text(required=False, max_length=10_000, allow_blank=True)
     log_written_bytes = Whole(required=False, min_value=0, max_value=LARGEST_INT64)
     progress = Map(required=False)
+    software = TextMap(required=False)
 
 
 class LogChunkSerializer(StrictSerializer):

@@ -137,10 +137,19 @@ def _report(shards: Sequence[Sim]) -> Report:
     return Report(SimStatus.FINISHED, detail=" ".join(notes)[:2000])
 
 
+def _software(shards: Sequence[Sim]) -> dict[str, str]:
+    """What the shards were computed with; more than one version of a thing where workers differ."""
+    names = dict.fromkeys(name for shard in shards for name in shard.software)
+    versions = {name: sorted({shard.software[name] for shard in shards if name in shard.software}) for name in names}
+    return {name: ", ".join(texts) for name, texts in versions.items()}
+
+
 @transaction.atomic
 def _merge(whole: Sim, shards: Sequence[Sim]) -> None:
     """One log in the shards' order, and their files under their numbers. No byte is copied: rows change their owner."""
     whole = whole.lock()
+    whole.software = _software(shards)
+    whole.save(update_fields=["software"])
     offset = whole.log_bytes
     for shard in shards:
         moved = LogSegment.objects.filter(sim=shard, attempt=shard.attempt)

@@ -35,6 +35,15 @@ def value_of(config: Mapping[str, Any], name: str) -> str:
     return str(value)
 
 
+def software_rows(softwares: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+    """What some sims were computed with, a row a name: ``name``, ``values`` and whether they ``differs``."""
+    rows = []
+    for name in dict.fromkeys(name for software in softwares for name in software):
+        values = [software.get(name, "–") for software in softwares]
+        rows.append({"name": name, "values": values, "differs": len(set(values)) > 1})
+    return rows
+
+
 def differing_names(configs: Sequence[Mapping[str, Any]]) -> set[str]:
     """The names of the values in which any config differs from the first."""
     specs = [spec_from_dict(dict(config)) for config in configs]

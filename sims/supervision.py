@@ -90,6 +90,9 @@ def assignment_for(sim: Sim, attempt: int) -> Assignment:
             patience_s=settings.CASCADE_PATIENCE_S,
             max_log_bytes=settings.CASCADE_MAX_LOG_BYTES,
             max_file_bytes=settings.CASCADE_MAX_FILE_BYTES,
+            sim_memory_bytes=settings.CASCADE_SIM_MEMORY_BYTES,
+            sim_file_bytes=settings.CASCADE_SIM_FILE_BYTES,
+            sim_open_files=settings.CASCADE_SIM_OPEN_FILES,
         ),
         places=places(),
     )

@@ -64,6 +64,11 @@ class Trace(models.Model):
     def __str__(self) -> str:
         return self.id
 
+    @property
+    def state_of_times(self) -> tuple[str | int | None, ...]:
+        """What its kernels' real times depend on: as long as it is equal, so are they."""
+        return self.id, str(self.created_at), self.prefix, self.times_report.get("set_at"), self.real_ns
+
     @transaction.atomic
     def fail(self, detail: str) -> None:
         """The trace cannot be used, and why. What an earlier ingest made of it stays out of the way."""

@@ -1,7 +1,5 @@
 """Up to twenty runs, or forty sims, side by side: what differs between them, and what it did to the times."""
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,69 +9,28 @@ from django.shortcuts import render
 
 from cascade_site.charts.bars import BarInput, bar_chart
 from cascade_site.charts.scatter import Series, scatter_chart
-from cascade_site.colours import PALETTE_SIZE, colour_of
-from cascade_site.fields import storable_text
 from cascade_site.formats import MISSING, duration, signed_percent
 from cascade_site.pages import page
 from cascade_site.tablerows import ColumnRows
 from cascade_site.tables import Column, Table
-from runs.answer import is_captured_gpu
 from runs.models import Run
-from runs.sides import Difference, Times, difference, matrix, matrix_by_name
-from sims.models import Sim, SimKernel
-from sims.shown import differing_names, value_names, value_of
+from runs.pages.compared import Comparison, Side, comparison_of, sims_of
+from runs.sides import Difference, matrix, matrix_by_name
+from sims.models import Sim
+from sims.shown import differing_names, software_rows, value_names, value_of
 from traces.models import TraceKernel
 from traces.times.names import demangled
 
-MOST_RUNS = 20
-MOST_SIMS = 40
 MOST_OPEN = 15
-
-
-@dataclass
-class Side:
-    """One sim in the comparison."""
-
-    sim: Sim
-    label: str
-    colour: int
-    times: Times
-
-    @property
-    def error(self) -> float | None:
-        """Against the real times, if these are of its GPU."""
-        gpu = self.sim.run.trace.gpu
-        return self.sim.error if not gpu or is_captured_gpu(gpu, self.sim.config.get("name", "")) else None
-
-
-@dataclass
-class Comparison:
-    """The sides in the order of the address, and the one that the others are held against."""
-
-    sides: list[Side]
-    baseline: Side
-
-    @cached_property
-    def rows(self) -> list[tuple[Side, Difference]]:
-        return [(side, difference(side.times, self.baseline.times)) for side in self.sides]
-
-    @cached_property
-    def others(self) -> list[Side]:
-        """The sides that have kernels in common with the baseline."""
-        return [side for side, found in self.rows if side is not self.baseline and found.common]
-
-    @property
-    def names(self) -> dict[int, str]:
-        return dict(self.baseline.sim.kernels.values_list("index", "name"))
 
 
 @page()
 def compare(request: HttpRequest) -> HttpResponse:
-    sims = _sims(request)
+    sims = sims_of(request)
     if not sims:
         recent = Run.objects.newest_first().with_sims()[:50]
         return render(request, "runs/compare_choose.html", {"section": "compare", "runs": recent})
-    compared = _comparison(request, sims)
+    compared = comparison_of(request, sims)
     table = _kernel_table(request, compared)
     scatter, axis = _scatter(compared)
     every = request.GET.get("config") == "all"
@@ -93,52 +50,18 @@ def compare(request: HttpRequest) -> HttpResponse:
         "scatter": scatter,
         "axis": axis,
         "table": table,
+        "packed": request.GET.get("timeline") == "packed",
         "by_name": request.GET.get("view") == "names",
         "threshold": request.GET.get("threshold", "0"),
         "traces": sorted({sim.run.trace_id for sim in sims}),
         "markdown": _markdown(compared),
-        "kept": [(name, value) for name in ("run", "sim", "view", "config") for value in request.GET.getlist(name)],
+        "kept": [
+            (name, value)
+            for name in ("run", "sim", "view", "config", "timeline")
+            for value in request.GET.getlist(name)
+        ],
     }
     return table.export() or render(request, "runs/compare.html", context)
-
-
-def _sims(request: HttpRequest) -> list[Sim]:
-    """The sims of ``?run=``, run by run, then those of ``?sim=``, in the address's order."""
-    run_ids = list(dict.fromkeys(map(storable_text, request.GET.getlist("run"))))[:MOST_RUNS]
-    sim_ids = list(dict.fromkeys(map(storable_text, request.GET.getlist("sim"))))[:MOST_SIMS]
-    known = Sim.objects.select_related("run__trace")
-    of_runs = list(known.filter(run__in=run_ids))
-    of_runs.sort(key=lambda sim: (run_ids.index(sim.run_id), sim.position))
-    found = known.in_bulk(sim_ids)
-    alone = [found[sim_id] for sim_id in sim_ids if sim_id in found]
-    return list({sim.id: sim for sim in [*of_runs, *alone]}.values())[:MOST_SIMS]
-
-
-def _comparison(request: HttpRequest, sims: list[Sim]) -> Comparison:
-    times: dict[str, dict[int, float]] = {sim.id: {} for sim in sims}
-    found = SimKernel.objects.filter(sim__in=sims, simulated_ns__isnull=False)
-    for sim_id, index, time_ns in found.values_list("sim_id", "index", "simulated_ns").iterator(chunk_size=5000):
-        times[sim_id][index] = float(time_ns or 0.0)
-    several = len({sim.run_id for sim in sims}) > 1
-    # A config keeps its colour on every page, but the sides must be told apart.
-    distinct = len({colour_of(sim.gpu_config) for sim in sims}) == len(sims)
-    sides = [
-        Side(
-            sim,
-            f"{sim.gpu_config} · {sim.run.name or sim.run_id}" if several else sim.gpu_config,
-            colour_of(sim.gpu_config) if distinct else place % PALETTE_SIZE,
-            Times(sim.run.trace_id, times[sim.id]),
-        )
-        for place, sim in enumerate(sims)
-    ]
-    return Comparison(sides, _baseline(request, sides))
-
-
-def _baseline(request: HttpRequest, sides: list[Side]) -> Side:
-    """The one asked for, else the first of the trace's saved baseline, else the first."""
-    wanted = request.GET.get("baseline", "")
-    asked = next((side for side in sides if wanted in (side.sim.id, side.sim.run_id)), None)
-    return asked or next((side for side in sides if side.sim.run.is_baseline), sides[0])
 
 
 def _saved_elsewhere(sims: list[Sim]) -> Run | None:
@@ -153,7 +76,9 @@ def _metrics(request: HttpRequest, compared: Comparison, place: int) -> dict[str
     ids = [one.sim.id for one in compared.sides]
 
     def href(order: list[str]) -> str:
-        kept = [(name, value) for name in ("view", "config", "threshold") for value in request.GET.getlist(name)]
+        kept = [
+            (name, value) for name in ("view", "config", "timeline", "threshold") for value in request.GET.getlist(name)
+        ]
         baseline = compared.baseline.sim.id
         return "?" + urlencode(
             [("sim", sim_id) for sim_id in order] + ([("baseline", baseline)] if baseline in order else []) + kept
@@ -186,6 +111,10 @@ def _differences(sides: list[Side], every: bool) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [
         {"name": name, "values": [launch.get(name, MISSING) for launch in launches]}
         for name in dict.fromkeys(name for launch in launches for name in launch)
+    ]
+    rows += [
+        {"name": f"software.{row['name']}", "values": row["values"]}
+        for row in software_rows([side.sim.software for side in sides])
     ]
     rows += [{"name": name, "values": [value_of(config, name) for config in configs]} for name in value_names(configs)]
     differing = differing_names(configs)

@@ -11,7 +11,7 @@ from cascade_site.pages import page
 from runs.models import Run
 from runs.pages.frame import render_tab, run_of
 from sims.models import GpuConfig, Sim
-from sims.shown import differing_names, value_names, value_of
+from sims.shown import differing_names, software_rows, value_names, value_of
 
 VIEWS = {"": "what differs", "preset": "against the presets", "all": "everything"}
 
@@ -30,6 +30,7 @@ def config(request: HttpRequest, run_id: str) -> HttpResponse:
         "presets": _presets(sims) if view == "preset" else [],
         "command": launch_command(run.request) if run.request.get("gpu_configs") else "",
         "content_hash": content_hash(run),
+        "software": software_rows([sim.software for sim in sims]),
         "config_hashes": [(sim, _hash(sim.config)) for sim in sims],
     }
     return render_tab(request, run, "config", context)

@@ -76,9 +76,16 @@ class RunRows:
 
     def part(self, start: int, stop: int | None) -> list[Row]:
         # Sorting drags along every column that is asked for: the ids alone are sorted, the few rows are fetched by them.
-        ids = list(self._sorted.values_list("pk", flat=True)[start:stop])
+        ids = self._ids(start, len(self) if stop is None else min(stop, len(self)))
         runs = Run.objects.with_sims().in_bulk(ids)
         return [row_of(runs[run_id]) for run_id in ids if run_id in runs]
+
+    def _ids(self, start: int, stop: int) -> list[str]:
+        """Those of some rows, counted from the end that is closer: a database walks over all rows before them."""
+        if len(self) - stop >= start:
+            return list(self._sorted.values_list("pk", flat=True)[start:stop])
+        backwards = self._sorted.reverse().values_list("pk", flat=True)
+        return list(backwards[max(len(self) - stop, 0) : max(len(self) - start, 0)])[::-1]
 
     def each(self) -> Iterator[Row]:
         return iter(self._sorted.values(*FIELDS).iterator(chunk_size=2000))

@@ -27,6 +27,7 @@ _ADVANCED_FIELDS = [
     "worker",
     "detail",
     "progress",
+    "software",
     "log_written_bytes",
     "started_at",
     "heartbeat_at",
@@ -82,6 +83,11 @@ class Sim(models.Model):
         default=dict, blank=True, help_text="Cycles by where they went, over the kernels finished so far."
     )
     progress = models.JSONField(default=dict, blank=True, help_text="Instructions/s and time left, as last reported.")
+    software = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="What computed the results: versions and digests by name, as its runner found them.",
+    )
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -116,6 +122,11 @@ class Sim(models.Model):
     @property
     def has_ended(self) -> bool:
         return self.status in ENDED
+
+    @property
+    def state_of_results(self) -> tuple[str | int, ...]:
+        """What the results of an ended sim depend on: as long as it is equal, so are they."""
+        return self.id, self.attempt, self.status, str(self.finished_at)
 
     @property
     def earlier_attempts(self) -> range:
@@ -229,6 +240,8 @@ class Sim(models.Model):
             self.log_written_bytes = report.log_written_bytes
         if report.progress:
             self.progress = report.progress
+        if report.software:
+            self.software = report.software
 
     def _end(self, report: Report) -> None:
         now = timezone.now()
@@ -368,6 +381,6 @@ class Sim(models.Model):
         self.kernels_done = 0
         self.cycles = self.instructions = self.ipc = self.simulated_ns = self.real_ns = self.error = None
         self.detail = detail
-        self.progress = {}
+        self.progress, self.software = {}, {}
         self.save()
         self.changed()

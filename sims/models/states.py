@@ -32,3 +32,4 @@ class Report:
     detail: str | None = None
     log_written_bytes: int | None = None
     progress: dict[str, Any] = field(default_factory=dict)
+    software: dict[str, str] = field(default_factory=dict)

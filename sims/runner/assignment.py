@@ -22,6 +22,16 @@ class Limits:
     max_log_bytes: int = 4 * 1024**3
     max_file_bytes: int = 256 * 1024**2
     log_chunk_bytes: int = 512 * 1024
+    sim_memory_bytes: int = 0
+    """Of the simulator's process: its address space, any file it writes, its open files; 0 for no limit."""
+    sim_file_bytes: int = 0
+    sim_open_files: int = 0
+
+    @property
+    def of_process(self) -> dict[str, int]:
+        """The limits that the kernel sets to the simulator's process, by their names there."""
+        every = {"AS": self.sim_memory_bytes, "FSIZE": self.sim_file_bytes, "NOFILE": self.sim_open_files}
+        return {name: most for name, most in every.items() if most}
 
 
 @dataclass(frozen=True, slots=True)

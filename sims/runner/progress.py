@@ -10,6 +10,7 @@ from sims.gpus import GpuSpec
 from sims.statlog import KernelBlock, LogFacts, StatLog
 
 TAIL_BYTES = 16 * 1024
+MOST_TEXT = 200
 
 
 class LogReading:
@@ -49,6 +50,14 @@ class LogReading:
         launch = block.launch_uid or self.kernels_done
         chosen = self._kernel_indices
         return chosen[launch - 1] if 0 < launch <= len(chosen) else launch
+
+    @property
+    def software(self) -> dict[str, str]:
+        """The builds that the log names as its writer's."""
+        facts = self.facts
+        gpgpusim = " ".join(text for text in (facts.gpgpusim_version, facts.gpgpusim_build) if text)
+        told = {"accel-sim": facts.accelsim_build, "gpgpu-sim": gpgpusim}
+        return {name: text[:MOST_TEXT] for name, text in told.items() if text}
 
     @property
     def facts(self) -> LogFacts:

@@ -48,6 +48,7 @@ class Status:
     kernels_total: int | None = None
     log_written_bytes: int = 0
     progress: dict[str, Any] = field(default_factory=dict)
+    software: dict[str, str] = field(default_factory=dict)
 
     def report(self) -> dict[str, Any]:
         report: dict[str, Any] = {"state": self.state, "kernels_done": self.kernels_done}
@@ -58,6 +59,8 @@ class Status:
             report["kernels_total"] = self.kernels_total
         if self.progress:
             report["progress"] = self.progress
+        if self.software:
+            report["software"] = self.software
         return report
 
 
@@ -128,6 +131,7 @@ class Session:
     def _prepare(self) -> Command:
         given = self.assignment
         simulator = make(given.simulator, given.places)
+        self.status.software = simulator.software()
         folder = trace_folder(given.trace, given.kernel_indices)
         job = Job(
             sim_id=given.sim_id,
@@ -154,7 +158,7 @@ class Session:
         """Run the simulator to its end, or end it; its exit code (negative: the signal), and what the disk refused."""
         folder = self.work_folder / "simulation"
         progress = ProgressFile(folder / command.progress_file if command.progress_file else None)
-        simulation = Simulation(command, folder, PROJECT, log, errors)
+        simulation = Simulation(command, folder, PROJECT, log, errors, self.limits.of_process)
         self.status.state = "running"
         self._heart.beat_now()
         while not simulation.is_over():
@@ -169,6 +173,7 @@ class Session:
         with contextlib.suppress(OSError):
             errors.close()
         self._reading.finish()
+        self.status.software |= self._reading.software
         self.status.log_written_bytes = log.size_bytes
         self.status.kernels_done = self._reading.kernels_done
         return simulation.process.returncode, simulation.disk_error

@@ -29,7 +29,15 @@ def clean_environment(extra: Mapping[str, str], work_folder: Path, project: Path
 class Simulation:
     """The process and its two spools. All methods belong to one thread, the one that calls ``pump``."""
 
-    def __init__(self, command: Command, work_folder: Path, project: Path, log: LogSpool, errors: ErrorSpool) -> None:
+    def __init__(
+        self,
+        command: Command,
+        work_folder: Path,
+        project: Path,
+        log: LogSpool,
+        errors: ErrorSpool,
+        limits: Mapping[str, int] | None = None,
+    ) -> None:
         self._log = log
         self._errors = errors
         self._kill_at: float | None = None
@@ -37,7 +45,7 @@ class Simulation:
         self.disk_error: OSError | None = None
         # Its own group, so that all of it can be signalled at once, and not ours with it.
         self.process = subprocess.Popen(
-            leashed(command.argv, yields=True),
+            leashed(command.argv, yields=True, limits=limits),
             cwd=work_folder,
             env=clean_environment(command.environment, work_folder, project),
             stdin=subprocess.DEVNULL,

@@ -54,6 +54,10 @@ class Simulator(Protocol):
         """Why this simulator cannot run the config here; None if it can."""
         ...
 
+    def software(self) -> dict[str, str]:
+        """What it computes with on this machine, by name: versions and digests."""
+        ...
+
     def prepare(self, job: Job) -> Command:
         """Lay out what the program reads. Raises ``ValueError`` with one sentence if the job cannot be done."""
         ...

@@ -73,14 +73,6 @@ class Correlation extends Plot {
     this.mark();
   }
 
-  // What was drawn, so that a mouse that moves over it costs one copy and not all points again.
-  keep() {
-    this.scene ??= document.createElement("canvas");
-    this.scene.width = this.canvas.width;
-    this.scene.height = this.canvas.height;
-    this.scene.getContext("2d").drawImage(this.canvas, 0, 0);
-  }
-
   mark() {
     const pen = this.context;
     const chosen = this.points[this.selected];
@@ -92,12 +84,7 @@ class Correlation extends Plot {
 
   markAgain() {
     if (!this.scene) return;
-    const pen = this.context;
-    pen.save();
-    pen.setTransform(1, 0, 0, 1, 0, 0);
-    pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
-    pen.drawImage(this.scene, 0, 0);
-    pen.restore();
+    this.restore();
     this.mark();
   }
 

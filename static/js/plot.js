@@ -1,4 +1,4 @@
-// What our two canvases share: a canvas that is sharp on every screen, a tooltip, colours that follow the theme.
+// What our canvases share: a canvas that is sharp on every screen, a tooltip, colours that follow the theme.
 
 export class Plot {
   constructor(root) {
@@ -25,6 +25,24 @@ export class Plot {
   // Wheels and mice tell of themselves more often than a screen shows anything.
   redraw() {
     this.frame ??= requestAnimationFrame(() => { this.frame = null; this.draw(); });
+  }
+
+  // What was drawn, so that a mouse that moves over it costs one copy and not everything drawn again.
+  keep() {
+    this.scene ??= document.createElement("canvas");
+    this.scene.width = this.canvas.width;
+    this.scene.height = this.canvas.height;
+    this.scene.getContext("2d").drawImage(this.canvas, 0, 0);
+  }
+
+  // Puts the kept picture back.
+  restore() {
+    const pen = this.context;
+    pen.save();
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    pen.drawImage(this.scene, 0, 0);
+    pen.restore();
   }
 
   place(event) {

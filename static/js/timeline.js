@@ -1,13 +1,12 @@
 // Step timelines: for each stream the real kernels above the predicted ones, on one time axis that starts with the step.
-// No charting library draws this well. W and S zoom, A and D pan, "." and "," go from kernel to kernel, F fits.
+// No charting library draws this well.
 
 import { cssColour, cssValue, duration, percent } from "./format.js";
-import { Plot } from "./plot.js";
+import { AXIS, Lanes } from "./lanes.js";
 
 const LABEL = 132;
 const ROW = 22;
 const GAP = 10;
-const AXIS = 24;
 
 function lanesOf(step) {
   const streams = [...new Set(step.kernels.map((kernel) => kernel.stream))];
@@ -58,9 +57,9 @@ function nameGaps(lanes) {
   }
 }
 
-class Timeline extends Plot {
+class Timeline extends Lanes {
   constructor(root, step, colour) {
-    super(root);
+    super(root, LABEL);
     this.colour = colour;
     this.show(step);
     this.listen();
@@ -77,15 +76,13 @@ class Timeline extends Plot {
     }
     nameGaps(this.lanes);
     this.end = every.reduce((high, bar) => Math.max(high, bar.start + bar.length), 1);
-    this.view = [0, this.end * 1.02];
+    this.showAll();
     this.order = this.lanes.filter((lane) => lane.kind === "predicted").flatMap((lane) => lane.bars).sort((a, b) => a.start - b.start);
     this.selected = null;
     this.root.dataset.height = String(AXIS + this.lanes.length * ROW + (this.lanes.length / 2) * GAP + 8);
     if (this.width) this.resize();
   }
 
-  toX(time) { return LABEL + ((time - this.view[0]) / (this.view[1] - this.view[0])) * (this.width - LABEL - 8); }
-  fromX(px) { return this.view[0] + ((px - LABEL) / (this.width - LABEL - 8)) * (this.view[1] - this.view[0]); }
   laneY(number) { return AXIS + number * ROW + Math.floor(number / 2) * GAP; }
 
   draw() {
@@ -95,20 +92,6 @@ class Timeline extends Plot {
     pen.font = "11px system-ui, sans-serif";
     this.drawAxis(pen);
     this.lanes.forEach((lane, number) => this.drawLane(pen, lane, this.laneY(number)));
-  }
-
-  drawAxis(pen) {
-    const span = this.view[1] - this.view[0];
-    let step = 10 ** Math.floor(Math.log10(span / 4));
-    if (span / step > 16) step *= 5; else if (span / step > 8) step *= 2;
-    pen.fillStyle = cssValue("--quiet");
-    pen.strokeStyle = cssValue("--line");
-    pen.textAlign = "center";
-    for (let time = Math.ceil(this.view[0] / step) * step; time <= this.view[1]; time += step) {
-      const x = Math.round(this.toX(time)) + 0.5;
-      pen.beginPath(); pen.moveTo(x, AXIS - 4); pen.lineTo(x, this.height); pen.stroke();
-      pen.fillText(time === 0 ? "0" : duration(time), x, 12);
-    }
   }
 
   drawLane(pen, lane, y) {
@@ -205,61 +188,19 @@ class Timeline extends Plot {
     this.showTip(px ?? this.toX(bar.start), py ?? 40, this.describe(bar));
   }
 
-  zoom(factor, px = (LABEL + this.width) / 2) {
-    const time = this.fromX(px);
-    const [from, to] = this.view;
-    if ((to - from) * factor < 10 || (to - from) * factor > this.end * 4) return;
-    this.view = [time + (from - time) * factor, time + (to - time) * factor];
-    this.redraw();
-  }
-
-  pan(share) {
-    const by = (this.view[1] - this.view[0]) * share;
-    this.view = [this.view[0] + by, this.view[1] + by];
-    this.redraw();
-  }
-
   step(by) {
     if (!this.order.length) return;
     const now = this.order.indexOf(this.selected);
     const bar = this.order[Math.min(this.order.length - 1, Math.max(0, now + by))];
-    const span = this.view[1] - this.view[0];
-    if (bar.start < this.view[0] || bar.start + bar.length > this.view[1]) this.view = [bar.start - span / 4, bar.start + span * 0.75];
+    this.reach(bar.start, bar.start + bar.length);
     this.select(bar);
   }
 
-  fit() {
-    const bar = this.selected;
-    this.view = bar ? [bar.start - bar.length * 0.2, bar.start + bar.length * 1.2] : [0, this.end * 1.02];
-    this.redraw();
-  }
+  chosen() { return this.selected && [this.selected.start, this.selected.start + this.selected.length]; }
 
-  listen() {
-    let drag = null;
-    this.canvas.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      if (event.shiftKey) this.pan(event.deltaY > 0 ? 0.1 : -0.1);
-      else this.zoom(event.deltaY > 0 ? 1.2 : 1 / 1.2, this.place(event)[0]);
-    }, { passive: false });
-    this.canvas.addEventListener("pointerdown", (event) => { drag = this.place(event)[0]; this.canvas.setPointerCapture(event.pointerId); });
-    this.canvas.addEventListener("pointerup", () => { drag = null; });
-    this.canvas.addEventListener("pointermove", (event) => {
-      const [px, py] = this.place(event);
-      if (drag === null) { this.select(this.at(px, py), px, py); return; }
-      const by = this.fromX(drag) - this.fromX(px);
-      this.view = [this.view[0] + by, this.view[1] + by];
-      drag = px;
-      this.redraw();
-    });
-    const keys = { w: () => this.zoom(1 / 1.3), s: () => this.zoom(1.3), a: () => this.pan(-0.15), d: () => this.pan(0.15), ArrowLeft: () => this.pan(-0.15), ArrowRight: () => this.pan(0.15), ".": () => this.step(1), ",": () => this.step(-1), f: () => this.fit(), 0: () => { this.selected = null; this.fit(); } };
-    this.press = (event) => {
-      const action = keys[event.key];
-      if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      action();
-    };
-    this.canvas.addEventListener("keydown", this.press);
-  }
+  hover(px, py) { this.select(this.at(px, py), px, py); }
+
+  click(px, py) { this.hover(px, py); }
 }
 
 let taken = false;

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from django.test import Client
 
 from sims.models import Sim
@@ -45,6 +46,30 @@ def test_it_refuses_an_unknown_state(post: Post, sim: Sim) -> None:
     answer = post(f"/api/sims/{sim.id}/heartbeat", {"state": "dancing"})
     assert answer.status_code == 422
     assert "state" in answer.json()["errors"]
+
+
+def test_a_sim_says_what_it_was_computed_with(post: Post, api: Client, sim: Sim) -> None:
+    software = {"engine": "3f2a91c0b7de4410", "numba": "0.68.1"}
+    post(f"/api/sims/{sim.id}/heartbeat", {"state": "running", "software": software})
+    post(f"/api/sims/{sim.id}/heartbeat", {"state": "finished"})
+    (shown,) = [one for one in api.get(f"/api/runs/{sim.run_id}").json()["sims"] if one["id"] == sim.id]
+    assert shown["software"] == software
+
+
+def test_a_new_attempt_says_anew_what_it_is_computed_with(post: Post, sim: Sim) -> None:
+    post(f"/api/sims/{sim.id}/heartbeat", {"state": "finished", "software": {"engine": "old"}})
+    assert Sim.objects.get(pk=sim.pk).requeue()
+    assert Sim.objects.get(pk=sim.pk).software == {}
+
+
+@pytest.mark.parametrize(
+    "software",
+    [{"numba": 1}, {"numba": "x" * 201}, {"x" * 201: "1"}, dict.fromkeys(map(str, range(51)), "1"), {"a": "\0"}],
+)
+def test_it_refuses_software_that_is_no_map_of_short_texts(post: Post, sim: Sim, software: Any) -> None:
+    answer = post(f"/api/sims/{sim.id}/heartbeat", {"state": "running", "software": software})
+    assert answer.status_code == 422
+    assert "software" in answer.json()["errors"]
 
 
 def test_a_chunk_is_appended_at_its_offset(post: Post, api: Client, sim: Sim) -> None:

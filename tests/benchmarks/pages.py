@@ -1,4 +1,5 @@
-"""How fast the pages of a run of 4 sims x 10,000 kernels come, and how fast a browser draws its 40,000 points.
+"""How fast the pages of a run of 4 sims x 10,000 kernels come, once it has ended and while its last sim goes on, and how fast
+a browser draws its 40,000 points and bars.
 
 python -m tests.benchmarks.pages
 """
@@ -23,6 +24,12 @@ TABS = (
     "/config",
     "/events",
 )
+# As while the last sim is simulated: the others have ended.
+REOPEN = """
+from runs.models import Run; from sims.models import Sim
+Sim.objects.filter(pk=Sim.objects.order_by("position").last().pk).update(status="running", finished_at=None)
+Run.objects.update(status="running", finished_at=None)
+"""
 FIRST_PAINT = """new Promise(done => new PerformanceObserver(
     list => list.getEntriesByName("first-contentful-paint").forEach(entry => done(entry.startTime))
 ).observe({type: "paint", buffered: true}))"""
@@ -54,7 +61,12 @@ def drawing_times(web: Web, run_id: str) -> None:
         page.wait_for_selector("[data-drawn]")
         entry = f"performance.getEntriesByName('{web.url}/api/runs/{run_id}/comparison')[0].responseEnd"
         drawn_ms = page.evaluate(f"performance.now() - {entry}")
+        page.goto(f"/compare?run={run_id}")
+        page.wait_for_selector("[data-stacked][data-drawn]")
+        entry = f"performance.getEntriesByName('{web.url}/compare/timelines?run={run_id}')[0].responseEnd"
+        stacked_ms = page.evaluate(f"performance.now() - {entry}")
         print(f"first paint {paint_ms / 1e3:.2f} s; points drawn {drawn_ms / 1e3:.2f} s after their data")
+        print(f"stacked timelines drawn {stacked_ms / 1e3:.2f} s after their data")
         browser.close()
 
 
@@ -68,8 +80,12 @@ def main() -> None:
         web.http.get("/sign-in")
         form = {"token": cascade.env["CASCADE_TOKEN"], "csrfmiddlewaretoken": web.http.cookies["csrftoken"]}
         web.http.post("/sign-in", data=form)
+        print("ended")
         server_times(web, run_id)
         drawing_times(web, run_id)
+        cascade.manage("shell", "-v0", "-c", REOPEN)
+        print("going on")
+        server_times(web, run_id)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,9 @@ CONFIGS = ("SM7_QV100", "SM75_RTX2060", "SM86_RTX3070", "SM80_A100")
 PAGES = {
     "newest": "",
     "page 1,000": "?page=1000",
+    "last page": "?page=2000",
+    "last failed": "?status=failed&page=200",
+    "by MAPE, last page": "?sort=-mape&page=2000",
     "failed": "?status=failed",
     "one trace": "?trace=trace-7",
     "by MAPE": "?sort=-mape",

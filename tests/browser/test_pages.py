@@ -58,3 +58,14 @@ def test_everything_is_reached_with_the_tab_key(page: Page, site: Site) -> None:
         page.keyboard.press("Tab")
         seen.add(page.evaluate("document.activeElement.textContent.trim()"))
     assert {"Traces", "Kernels", "Correlation", "Perfetto"} <= seen
+
+
+@pytest.mark.parametrize("tab", ["events", "kernels"])
+def test_the_tab_that_is_shown_is_in_view_on_a_narrow_screen(page: Page, site: Site, tab: str) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.goto(f"/runs/{site.run['id']}/{tab}")
+    bar, shown = page.locator(".tabs").bounding_box(), page.locator(".tabs [aria-current]").bounding_box()
+    assert bar is not None
+    assert shown is not None
+    assert bar["x"] <= shown["x"]
+    assert shown["x"] + shown["width"] <= bar["x"] + bar["width"]

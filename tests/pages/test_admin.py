@@ -51,6 +51,16 @@ def test_the_token_does_not_open_the_admin(browser: Client) -> None:
     assert browser.get("/admin/").status_code == 302
 
 
+def test_the_sims_of_one_engine_are_found_by_its_digest(operator: Client, run: Run) -> None:
+    first, second = run.sims.order_by("position")
+    Sim.objects.filter(pk=first.pk).update(software={"engine": "3f2a91c0b7de4410"})
+    Sim.objects.filter(pk=second.pk).update(software={"engine": "77d0c3aa5be91f02"})
+    page = operator.get("/admin/sims/sim/", {"q": "3f2a91c0b7de4410"}).content.decode()
+    assert first.id in page
+    assert second.id not in page
+    assert "3f2a91c0b7de4410" in operator.get(f"/admin/sims/sim/{first.id}/change/").content.decode()
+
+
 def test_a_sim_is_cancelled(operator: Client, sim: Sim) -> None:
     assert act(operator, "cancel", sim).status == "cancelled"
 

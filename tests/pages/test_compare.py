@@ -83,6 +83,14 @@ def test_only_what_differs_is_shown_until_all_is_asked_for(browser: Client, pair
     assert "core_clock_mhz" in every
 
 
+def test_another_engine_is_a_difference(browser: Client, pair: tuple[Run, Run]) -> None:
+    for run, digest in zip(pair, ("3f2a91c0b7de4410", "77d0c3aa5be91f02"), strict=True):
+        run.sims.update(software={"engine": digest, "numba": "0.68.1"})
+    page = text_of(browser, {"run": ids(pair)})
+    assert all(text in page for text in ("software.engine", "3f2a91c0b7de4410", "77d0c3aa5be91f02"))
+    assert "software.numba" not in page
+
+
 def test_the_worst_kernels_come_first_and_small_differences_can_be_hidden(browser: Client, finished: Run) -> None:
     page = text_of(browser, {"run": finished.id, "threshold": "50"})
     assert "No kernel differs by that much" in page

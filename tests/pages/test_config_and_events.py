@@ -44,6 +44,16 @@ def test_a_run_that_a_command_launched_can_be_done_again_too(browser: Client, ru
     assert "launch_run decode SM86_RTX3070 SM80_A100 --simulator=replay --name=first --wait" in page
 
 
+def test_what_the_sims_were_computed_with_is_shown(browser: Client, run: Run) -> None:
+    first = run.sims.first()
+    assert first is not None
+    Sim.objects.filter(pk=first.pk).update(software={"engine": "3f2a91c0b7de4410"})
+    assert values(browser, run, "")["software"] == [
+        {"name": "engine", "values": ["3f2a91c0b7de4410", "–"], "differs": True}
+    ]
+    assert "3f2a91c0b7de4410" in browser.get(f"/sims/{first.id}").content.decode()
+
+
 def values(browser: Client, run: Run, view: str) -> Any:
     return browser.get(f"/runs/{run.id}/config", {"view": view}).context
 

@@ -144,3 +144,17 @@ def test_selected_runs_are_cancelled(browser: Client, run: Run, trace: Trace) ->
 def test_selecting_leads_nowhere_else(browser: Client) -> None:
     answer = browser.post("/runs/selected", {"do": "cancel", "next": "https://elsewhere.example/"})
     assert answer["Location"] == "/runs"
+
+
+@pytest.mark.parametrize("sort", ["", "name", "-mape", "error,name", "-configs"])
+def test_pages_walk_over_every_run_once_in_the_order_of_the_whole(
+    browser: Client, trace: Trace, monkeypatch: pytest.MonkeyPatch, sort: str
+) -> None:
+    for number in range(7):
+        another(trace, f"run {number % 3}-{number}", 1 + number % 2 / 10)
+    Run.objects.filter(name__endswith="4").update(mape=None, error=None)
+    whole = listed(browser, sort=sort)
+    monkeypatch.setattr("runs.pages.listing.PAGE_ROWS", 2)
+    pages = [listed(browser, sort=sort, page=str(page)) for page in (1, 2, 3, 4)]
+    assert [len(page) for page in pages] == [2, 2, 2, 1]
+    assert [name for page in pages for name in page] == whole

@@ -162,3 +162,10 @@ def test_no_kernel_is_in_two_shards_and_none_is_left_out(work: list[int], shards
     made = make_shards(Sim(run=Run(), options={"l2": "cold"}), kernels, shards)
     if made:
         assert [index for shard in made for index in shard.kernel_indices] == [kernel.index for kernel in kernels]
+
+
+def test_it_was_computed_with_what_its_shards_were(whole: Sim) -> None:
+    for number, shard in enumerate(shards_of(whole)):
+        Sim.everything.filter(pk=shard.pk).update(software={"engine": "a", "numba": "0.68.0" if number else "0.68.1"})
+        work(shard)
+    assert fresh(whole).software == {"engine": "a", "numba": "0.68.0, 0.68.1"}

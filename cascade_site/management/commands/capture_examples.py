@@ -105,9 +105,14 @@ class Capture:
         raise CommandError(f"The run did not end within {PATIENCE_S} s; is a worker running?")
 
     def _first_events(self, path: str) -> Example:
-        with self._client.stream("GET", path) as response:
-            text = "".join(f"{line[:300]}\n" for line, _ in zip(response.iter_lines(), range(12), strict=False))
-        return Example(response.status_code, response.headers["Content-Type"], text)
+        """The first event of each kind: the stream of an ended run has them all, and ends."""
+        response = self._client.get(path)
+        first: dict[str, str] = {}
+        for frame in response.text.split("\n\n"):
+            kind = next((line for line in frame.splitlines() if line.startswith("event: ")), None)
+            if kind:
+                first.setdefault(kind, frame)
+        return Example(response.status_code, response.headers["Content-Type"], "\n\n".join(first.values()) + "\n\n")
 
 
 def sample_archive() -> bytes:

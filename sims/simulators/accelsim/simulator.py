@@ -6,6 +6,7 @@ from pathlib import Path
 from sims.gpus import GpuSpec, read_accelsim_config, to_accelsim_options
 from sims.simulators.accelsim.layout import lay_out_trace
 from sims.simulators.base import Command, Job, Places
+from sims.simulators.software import file_digest
 
 TRACE_LIST = "./traces/kernelslist.g"
 """With a slash: Accel-Sim takes the text before the last one as the trace's folder, and without one finds no kernel."""
@@ -30,6 +31,10 @@ class AccelSim:
         if self._configs is None or not self._configs.is_dir():
             return "CASCADE_ACCELSIM_CONFIGS does not name a folder of Accel-Sim configs."
         return None
+
+    def software(self) -> dict[str, str]:
+        """The binary's digest; which build it is, its log says."""
+        return {"binary": file_digest(self._binary)} if self._binary else {}
 
     def prepare(self, job: Job) -> Command:
         if self._binary is None:

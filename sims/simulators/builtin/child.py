@@ -95,6 +95,8 @@ def _run(spec: GpuSpec, plan: Plan, options: Options, progress: ProgressFile, st
     except (SimulationError, EngineError) as error:
         log.failure(str(error))
         return _fail(str(error))
+    except MemoryError as error:
+        return _fail(f"MemoryError: {error}")
     log.end()
     return 0
 

@@ -7,6 +7,7 @@ import sys
 
 from sims.gpus import GpuSpec, spec_to_dict
 from sims.simulators.base import Command, Job, Places
+from sims.simulators.software import engine_digest, libraries
 
 JOB_FILE = "job.json"
 PROGRESS_FILE = "progress.jsonl"
@@ -30,6 +31,10 @@ class Builtin:
         if importlib.util.find_spec("sims.simulators.builtin.__main__") is None:
             return "The built-in simulator is not part of this installation."
         return None
+
+    def software(self) -> dict[str, str]:
+        """The engine's sources have no version of their own: their digest tells one from another."""
+        return {"engine": engine_digest(), **libraries("numba", "llvmlite", "numpy")}
 
     def prepare(self, job: Job) -> Command:
         description = {

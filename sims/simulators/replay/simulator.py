@@ -5,6 +5,7 @@ from pathlib import Path
 
 from sims.gpus import GpuSpec
 from sims.simulators.base import Command, Job, Places
+from sims.simulators.software import file_digest
 
 MAX_SECONDS = 24 * 3600.0
 
@@ -23,6 +24,10 @@ class Replay:
         if not self._log.is_file():
             return f"CASCADE_REPLAY_LOG is {self._log}, where there is no file."
         return None
+
+    def software(self) -> dict[str, str]:
+        """The recording's digest; what it was recorded from, it says itself."""
+        return {"recording": file_digest(self._log)} if self._log else {}
 
     def prepare(self, job: Job) -> Command:
         """Option ``replay_seconds``: how long the playback takes; 0, the default, is at once."""
