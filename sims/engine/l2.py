@@ -102,8 +102,8 @@ def find_victim(gpu: Record, memory: Memory, d: int, cache_set: int) -> int:
 
 
 @compiled
-def replace_line(gpu: Record, memory: Memory, part: Record, d: int, x: int, line_number: int, now: int) -> None:
-    """Give way ``x`` to a new line; dirty sectors of the old one become ``part.evicted``."""
+def replace_line(gpu: Record, memory: Memory, part: Record, d: int, x: int, line_number: int) -> int:
+    """Give way ``x`` to a new line; returns how many dirty sectors of the old one have become ``part.evicted``."""
     line = memory.lines[x]
     old = memory.tags[x]
     dirty = 0
@@ -129,7 +129,7 @@ def replace_line(gpu: Record, memory: Memory, part: Record, d: int, x: int, line
         packet.bank = bank_of(gpu, old << 7)
         packet.row = row_of(gpu, old << 7)
         part.evicted = index
-        part.port_free = now + dirty
+    return dirty
 
 
 @compiled
@@ -148,7 +148,8 @@ def _write(gpu: Record, memory: Memory, part: Record, d: int, packet: Record, no
     if not hit and part.misses.count >= gpu.l2_miss_queue:
         return _fail(part, kind, counters.MISS_QUEUE_FULL)
     if x < 0:
-        replace_line(gpu, memory, part, d, victim, line_number, now)
+        # Accel-Sim reads the old sectors out through the data port, but counts them only when a write replaces the line.
+        part.port_free = now + replace_line(gpu, memory, part, d, victim, line_number)
     line = memory.lines[victim]
     if state == PENDING:
         memory.pending[victim] -= 1
@@ -208,7 +209,7 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
         return _fail(part, kind, counters.MSHR_ENTRY_FAIL)
     _count(part, kind, counters.MISS if x < 0 else counters.SECTOR_MISS)
     if x < 0:
-        replace_line(gpu, memory, part, d, victim, line_number, now)
+        replace_line(gpu, memory, part, d, victim, line_number)
     line = memory.lines[victim]
     if line.state[s] == PARTIAL:
         line.ignore |= np.uint8(1 << s)

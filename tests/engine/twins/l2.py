@@ -128,7 +128,8 @@ class Slice:
             )
         self.replies.append(request)
         if line is None:
-            line = self._replace(number, request.cache_set, now)
+            line, dirty = self._replace(number, request.cache_set)
+            self.port_free = now + dirty
         line.sectors[request.sector % 4].write(request.mask)
         line.used = now + self.copied
         return True
@@ -165,21 +166,20 @@ class Slice:
         self.mshrs[request.sector] = Miss([request], request.cache_set)
         self.misses.append(request)
         if line is None:
-            line = self._replace(number, request.cache_set, now)
+            line, _ = self._replace(number, request.cache_set)
         line.sectors[s].state = "pending"
         line.used = now + self.copied
         return True
 
-    def _replace(self, number: int, cache_set: int, now: int) -> Line:
-        """The victim's dirty sectors leave as one write-back, which keeps the data port busy for as many cycles."""
+    def _replace(self, number: int, cache_set: int) -> tuple[Line, int]:
+        """The victim's dirty sectors leave as one write-back. That of a write keeps the data port busy for as many cycles."""
         way = self._victim(cache_set)
         assert way is not None
         old = self._set(cache_set)[way]
-        if old and old.dirty:
-            dirty = sum(sector.state in ("dirty", "partial") for sector in old.sectors)
+        dirty = sum(sector.state in ("dirty", "partial") for sector in old.sectors) if old else 0
+        if old and dirty:
             self.misses.append(WriteBack(old.number, dirty))
-            self.port_free = now + dirty
-        return self._allocate(number, cache_set)
+        return self._allocate(number, cache_set), dirty
 
     def _fill(self, request: Request) -> None:
         """What was written before or is the target of an atomic is dirty as soon as its data are there."""
