@@ -144,6 +144,7 @@ _FIELDS = [
     ("collector_reads", "u8", (MAX_SUBCORES, MAX_COLLECTORS)),
     ("operands_full", "u4", (MAX_SUBCORES,)), ("operands", "u1", (MAX_SUBCORES, PIPES)), ("waiting_operands", "i4"),
     ("unit_free", "i4", (MAX_SUBCORES, PIPES)),
+    ("bus_time", "i4", (RESULT_SLOTS,)), ("buses_taken", "u1", (RESULT_SLOTS,)),
     ("write_time", "i4", (MAX_SUBCORES, RESULT_SLOTS)), ("write_banks", "u8", (MAX_SUBCORES, RESULT_SLOTS)),
     # load/store unit
     ("memory_operands", "u1"), ("dispatching", "i4"), ("dispatch_time", "i4"), ("dispatch_mode", "u1"),
