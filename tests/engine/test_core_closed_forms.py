@@ -7,7 +7,7 @@ import pytest
 from sims.engine.decode import open_program
 from sims.engine.machine import Machine
 from sims.gpus import GpuSpec, load_shipped
-from tests.engine.kernel_texts import EXIT, cta, header
+from tests.engine.kernel_texts import EXIT, LOCAL_BASE, cta, header
 
 CONFIGS = ("SM7_QV100", "SM75_RTX2060", "SM86_RTX3070")
 BASE = 0x20000000
@@ -28,6 +28,11 @@ def cycles(config: str, *warps: list[str], ctas: int = 1, warm_bytes: int = 0) -
     text = header(ctas=ctas, threads=32 * len(warps)) + cta(*([*lines, EXIT] for lines in warps)) * ctas
     with open_program(io.BytesIO(text.encode()), "kernel-1.traceg") as program:
         return machine.run(program).cycles
+
+
+def counters(config: str, lines: list[str]) -> dict[str, float]:
+    with open_program(io.BytesIO((header() + cta([*lines, EXIT])).encode()), "kernel-1.traceg") as program:
+        return Machine(spec_of(config)).run(program).counters
 
 
 def add(destination: int, source: int) -> str:
@@ -101,3 +106,14 @@ def test_an_sm_sends_one_store_a_cycle(config: str, n: int) -> None:
     spec = spec_of(config)
     lines = [f"0040 ffffffff 0 STG.E 2 R2 R5 4 1 {BASE + 128 * i:#x} 4 0 " for i in range(n)]
     assert cycles(config, lines) == spec.l1_latency_cycles + spec.l2_rop_latency_cycles + 13 + 4 * n
+
+
+@pytest.mark.parametrize(("stores", "width"), [(1, ".U8"), (2, ".U16"), (4, ".U8")])
+def test_a_local_word_can_be_read_back_from_the_l1_when_all_its_bytes_were_stored(
+    config: str, stores: int, width: str
+) -> None:
+    size = {".U8": 1, ".U16": 2}[width]
+    lines = [f"0040 ffffffff 0 STL{width} 2 R1 R4 {size} 1 {LOCAL_BASE + size * i:#x} 0 0 " for i in range(stores)]
+    both = [*lines, f"0050 ffffffff 1 R2 LDL 1 R1 4 1 {LOCAL_BASE:#x} 0 0 "]
+    is_whole = stores * size == 4
+    assert counters(config, both)["n_rd"] == (0 if is_whole else 4 * 32 // spec_of(config).dram_atom_bytes)

@@ -69,7 +69,7 @@ def resolve_generic(address: Number, shared_base: Number, local_base: Number) ->
         return 1
     if shared_base <= address < local_base:
         return 1
-    if local_base <= address < local_base + np.uint64(lay.LOCAL_WINDOW_MASK + 1):
+    if local_base <= address < local_base + np.uint64(lay.LOCAL_BYTES):
         return 2
     return 0
 
