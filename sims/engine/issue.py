@@ -9,6 +9,7 @@ import numpy as np
 from sims.engine import accounts, barriers, counters, gmma, mbarrier
 from sims.engine.jit import Record, bit, compiled, count_trailing_zeros
 from sims.engine.program import (
+    BARRIER_WAITS,
     KIND_ALU,
     KIND_ATOMIC,
     KIND_BARRIER,
@@ -131,7 +132,7 @@ def _control_effects(trace: Trace, sm: Record, warp: int, kind: int, operand: in
                 barriers.warp_left(trace, sm, slot, now)
     elif kind == KIND_BARRIER or kind == KIND_BARRIER_ARRIVE:
         if operand >= 0:
-            barriers.arrive(trace, sm, warp, operand, kind == KIND_BARRIER, now)
+            barriers.arrive(trace, sm, warp, operand, kind == KIND_BARRIER or operand & BARRIER_WAITS, now)
     elif kind == KIND_LDGDEPBAR:
         _close_copy_group(sm, warp)
     elif kind == KIND_DEPBAR:

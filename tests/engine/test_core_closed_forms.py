@@ -60,6 +60,16 @@ def test_a_chain_of_adds_takes_the_latency_and_five_each(config: str, n: int) ->
     assert cycles(config, [add(5, 5)] * n) == (latency + 5) * n + 3
 
 
+@pytest.mark.parametrize("opcode", ["BAR.ARV", "BAR.RED.POPC"])
+def test_where_the_trace_does_not_tell_barriers_apart_all_of_them_wait(config: str, opcode: str) -> None:
+    def kernel(barrier: str) -> int:
+        # One warp is late, the other has work to do after the barrier.
+        return cycles(config, [add(5, 5)] * 40 + [barrier], [barrier] + [add(5, 5)] * 40)
+
+    assert kernel(f"0020 ffffffff 0 {opcode} 0 0 0 ") == kernel("0020 ffffffff 0 BAR.SYNC 0 0 0 ")
+    assert kernel("0020 ffffffff 0 BAR.ARV 0 0 1 64 ") < kernel("0020 ffffffff 0 BAR.SYNC 0 0 1 64 ")
+
+
 @pytest.mark.parametrize("n", [1, 5, 16])
 def test_barriers_of_one_warp_take_a_cycle_each(config: str, n: int) -> None:
     assert cycles(config, [BARRIER] * n) == n + 8

@@ -27,6 +27,7 @@ from sims.engine.decode.patterns import pattern_fits, remember, store_shifted
 from sims.engine.decode.special import barrier_operand, immediate_operand, tma_operand
 from sims.engine.decode.words import count_ones, same_bytes
 from sims.engine.jit import compiled
+from sims.engine.program import BARRIER_WAITS
 
 
 @compiled
@@ -409,7 +410,7 @@ def scan(
                 operand = immediate_operand(buffer, p)
             elif action == lay.OPERAND_BARRIER:
                 operand = barrier_operand(buffer, p, entries[e].destinations)
-                if lanes == 0 and entries[e].fixed and operand >= 0:
+                if lanes == 0 and entries[e].fixed and operand >= 0 and not operand & BARRIER_WAITS:
                     operand = -1  # no lane arrives
             elif lanes > 0 and action == lay.OPERAND_TMA:
                 operand = tma_operand(buffer, p, state, addresses, masks)

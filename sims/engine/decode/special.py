@@ -14,6 +14,7 @@ from sims.engine.decode.fields import count_fields, read_decimal, read_hex, skip
 from sims.engine.decode.layout import Number
 from sims.engine.decode.operands import byte_mask
 from sims.engine.jit import compiled
+from sims.engine.program import BARRIER_WAITS
 
 
 @compiled
@@ -33,17 +34,17 @@ def barrier_operand(buffer: Any, p: Number, destinations: Number) -> Number:
     """``id | threads << 4``, threads 0 for the whole CTA.
 
     Tracers that write one immediate write the last one, which may be an id or a count; Accel-Sim then uses barrier 0
-    for all.
+    for all, and an arrival waits there like any other BAR.
     """
     _, p = read_decimal(buffer, p)
     if p < 0:
         return -2 - lay.ERROR_ADDRESS
     first, p = read_decimal(buffer, p)
     if p < 0:
-        return 0
+        return BARRIER_WAITS
     second, p = read_decimal(buffer, p)
     if p < 0:
-        return 0
+        return BARRIER_WAITS
     if destinations > 0 and second == 0 and buffer[p] == 86 and buffer[p + 1] == 97:  # id in a register: Val 1 <id>
         identity, q = read_hex(buffer, skip_field(buffer, skip_field(buffer, p)))
         if q >= 0:
