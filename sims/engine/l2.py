@@ -327,10 +327,12 @@ def _next_filled(memory: Memory, part: Record) -> int:
 
 @compiled
 def copy_from_host(gpu: Record, memory: Memory, address: int, size_bytes: int, now: int) -> None:
-    """MemcpyHtoD fills L2 tags as valid; Accel-Sim keeps only the low 32 address bits (section 6)."""
-    first = address & 0xFFFFFFFF
+    """MemcpyHtoD fills L2 tags as valid; Accel-Sim keeps only the low 32 address bits (section 6).
+
+    It is no use of a line that is there already, and what the copy overwrites is no longer dirty.
+    """
     for offset in range(0, size_bytes, 32):
-        sector_address = first + offset
+        sector_address = (address + offset) & 0xFFFFFFFF
         d = slice_of(gpu, sector_address)
         part = memory.slices[d]
         cache_set = l2_set_of(gpu, sector_address)
@@ -343,11 +345,11 @@ def copy_from_host(gpu: Record, memory: Memory, address: int, size_bytes: int, n
                 _drop_line(memory, x, line_number)
         if x >= 0:
             line = memory.lines[x]
-            if line.state[s] == PENDING:
+            if line.state[s] == INVALID:
+                touch(memory, part, x, now)
+            elif line.state[s] == PENDING:
                 memory.pending[x] -= 1
-            if line.state[s] != DIRTY:
-                line.state[s] = VALID
-            touch(memory, part, x, now)
+            line.state[s] = VALID
         part.copied += 1
 
 

@@ -80,13 +80,14 @@ class Slice:
             self.input.append(self.delayed.popleft()[1])
 
     def copy(self, address: int, cache_set: int, now: int) -> None:
-        """One sector of a memcpy: valid at once, and what it replaces is not written back."""
+        """One sector of a memcpy: valid at once, and what it replaces or overwrites is not written back."""
         line = self.find(address // 128, cache_set)
         if line is None:
             line = self._allocate(address // 128, cache_set)
         sector = line.sectors[address // 32 % 4]
-        sector.state = "dirty" if sector.state == "dirty" else "valid"
-        line.used = now + self.copied
+        if sector.state == "invalid":
+            line.used = now + self.copied
+        sector.state = "valid"
         self.copied += 1
 
     def find(self, number: int, cache_set: int) -> Line | None:
