@@ -200,7 +200,9 @@ def load(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, n
             _fail(sm, kind, counters.MSHR_MERGE_FAIL)
             return -1
         changed(sm)
-        if state == PENDING:
+        if state == PARTIAL and not sm.mshr[mshr].orphan:
+            _await_data(sm, x, s)
+        if state == PENDING or state == PARTIAL:
             touch(sm, cache_set, x, now)
         _count(sm, kind, counters.MSHR_HIT)
         _count(
@@ -215,7 +217,19 @@ def load(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, n
     _count(sm, kind, counters.MISS if x < 0 else counters.SECTOR_MISS)
     if x < 0:
         _replace(sm, victim, line_number)
-    line = sm.line[victim]
+    _await_data(sm, victim, s)
+    touch(sm, cache_set, victim, now)
+    mshr = _new_mshr(sm, sector)
+    sm.line[victim].mshr[s] = mshr
+    _join(sm, mshr, entry.reference)
+    _queue_miss(gpu, packets, port, sm, entry, LOAD, mshr)
+    return 0
+
+
+@compiled
+def _await_data(sm: Record, x: int, s: int) -> None:
+    """The sector waits for its data; what was written to it stays dirty."""
+    line = sm.line[x]
     if line.state[s] == PARTIAL:
         line.ignore |= np.uint8(1 << s)
         line.dirty -= 1
@@ -223,12 +237,6 @@ def load(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, n
             sm.l1_dirty_lines -= 1
     line.state[s] = PENDING
     line.pending += 1
-    touch(sm, cache_set, victim, now)
-    mshr = _new_mshr(sm, sector)
-    line.mshr[s] = mshr
-    _join(sm, mshr, entry.reference)
-    _queue_miss(gpu, packets, port, sm, entry, LOAD, mshr)
-    return 0
 
 
 @compiled
@@ -357,17 +365,18 @@ def fill(sm: Record, mshr: int) -> None:
     sector = sm.mshr[mshr].sector
     x = find_line(sm, sector >> 2)
     s = sector & 3
-    if x >= 0 and sm.line[x].state[s] == PENDING:
+    if x >= 0:
         line = sm.line[x]
-        line.pending -= 1
-        if (line.ignore >> s) & 1:
-            line.ignore &= ~np.uint8(1 << s)
+        written = (line.ignore >> s) & 1
+        line.ignore &= ~np.uint8(1 << s)
+        if line.state[s] == PENDING:
+            line.pending -= 1
+            line.state[s] = DIRTY if written else VALID
+            if written:
+                sm.l1_dirty_lines += line.dirty == 0
+                line.dirty += 1
+        elif written:
             line.state[s] = DIRTY
-            if line.dirty == 0:
-                sm.l1_dirty_lines += 1
-            line.dirty += 1
-        else:
-            line.state[s] = VALID
     sm.filled[(sm.filled_head + sm.filled_count) & (MAX_L1_MSHRS - 1)] = mshr
     sm.filled_count += 1
 

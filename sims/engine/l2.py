@@ -197,7 +197,9 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
     if mshr >= 0:
         if part.mshr[mshr].count >= gpu.l2_merges:
             return _fail(part, kind, counters.MSHR_MERGE_FAIL)
-        if state == PENDING:
+        if state == PARTIAL and not part.mshr[mshr].orphan:
+            _await_data(memory, x, s)
+        if state == PENDING or state == PARTIAL:
             touch(memory, part, x, now)
         _count(part, kind, counters.MSHR_HIT)
         _count(
@@ -211,10 +213,7 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
     if x < 0:
         replace_line(gpu, memory, part, d, victim, line_number)
     line = memory.lines[victim]
-    if line.state[s] == PARTIAL:
-        line.ignore |= np.uint8(1 << s)
-    line.state[s] = PENDING
-    memory.pending[victim] += 1
+    _await_data(memory, victim, s)
     touch(memory, part, victim, now)
     line.mshr[s] = _new_mshr(part, sector)
     _join(memory, part, line.mshr[s], index)
@@ -223,6 +222,16 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
     packet.bank = bank_of(gpu, packet.address)
     packet.row = row_of(gpu, packet.address)
     return FETCH
+
+
+@compiled
+def _await_data(memory: Memory, x: int, s: int) -> None:
+    """The sector waits for its data; what was written to it stays dirty."""
+    line = memory.lines[x]
+    if line.state[s] == PARTIAL:
+        line.ignore |= np.uint8(1 << s)
+    line.state[s] = PENDING
+    memory.pending[x] += 1
 
 
 @compiled
@@ -289,17 +298,21 @@ def _join(memory: Memory, part: Record, index: int, packet_index: int) -> None:
 
 @compiled
 def _fill(gpu: Record, memory: Memory, part: Record, d: int, packet_index: int) -> None:
-    """Data came from DRAM: the sector is there, dirty if it was written or is the target of an atomic meanwhile."""
+    """Data came from DRAM: the sector can be read, and is dirty if it was written or is the target of an atomic meanwhile."""
     packet = memory.packets[packet_index]
     index = packet.mshr
     mshr = part.mshr[index]
     s = mshr.sector & 3
     x = find_way(gpu, memory, d, packet.set, mshr.sector >> 2)
-    if x >= 0 and memory.lines[x].state[s] == PENDING:
+    if x >= 0:
         line = memory.lines[x]
-        memory.pending[x] -= 1
-        line.state[s] = DIRTY if mshr.atomic or (line.ignore >> s) & 1 else VALID
+        written = (line.ignore >> s) & 1
         line.ignore &= ~np.uint8(1 << s)
+        if line.state[s] == PENDING:
+            memory.pending[x] -= 1
+            line.state[s] = DIRTY if mshr.atomic or written else VALID
+        elif written:
+            line.state[s] = DIRTY
     part.filled[(part.filled_head + part.filled_count) & (MAX_L2_MSHRS - 1)] = index
     part.filled_count += 1
 

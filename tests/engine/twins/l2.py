@@ -161,14 +161,15 @@ class Slice:
         if miss:
             self.outcomes.note(kind, "MSHR_HIT")
             miss.waiting.append(request)
-            if line and is_pending:
+            if line and line.sectors[s].is_awaited:
+                line.sectors[s].wait()
                 line.used = now + self.copied
             return True
         self.mshrs[request.sector] = Miss([request], request.cache_set)
         self.misses.append(request)
         if line is None:
             line, _ = self._replace(number, request.cache_set)
-        line.sectors[s].state = "pending"
+        line.sectors[s].wait()
         line.used = now + self.copied
         return True
 
@@ -183,11 +184,9 @@ class Slice:
         return self._allocate(number, cache_set), dirty
 
     def _fill(self, request: Request) -> None:
-        """What was written before or is the target of an atomic is dirty as soon as its data are there."""
         line = self.find(request.sector // 4, request.cache_set)
-        sector = line.sectors[request.sector % 4] if line else None
-        if sector and sector.state == "pending":
-            sector.state = "dirty" if sector.written or self.mshrs[request.sector].atomic else "valid"
+        if line:
+            line.sectors[request.sector % 4].fill(is_target_of_atomic=self.mshrs[request.sector].atomic)
         self.filled.append(request.sector)
 
     def _next_filled(self) -> Request:
