@@ -171,6 +171,7 @@ def prepare_sm(gpu: Record, sm: Record, launch: Record) -> None:
     sm.error = 0
     sm.next_age = 0
     sm.blocked_banks = 0
+    sm.membars = 0
     sm.messages = 0
     sm.arrivals = 0
     sm.async_fences = 0

@@ -129,7 +129,7 @@ _FIELDS = [
     ("group_open", "i4", (MAX_WARPS, GROUPS)),
     ("register_ready", "i4", (MAX_WARPS, REGISTERS)),
     # schedulers and fetch
-    ("ready", "u8"), ("pipe_warps", "u8", (PIPES,)), ("finished", "u8"), ("fetchable", "u8"),
+    ("ready", "u8"), ("membars", "u8"), ("pipe_warps", "u8", (PIPES,)), ("finished", "u8"), ("fetchable", "u8"),
     ("fetch_pointer", "i4"), ("fetched", "i4"),
     ("rotation", "i4"), ("next_age", "i4"),
     ("last_issued", "i4", (MAX_SUBCORES,)), ("last_issue_time", "i4", (MAX_SUBCORES,)),

@@ -127,3 +127,12 @@ def test_a_local_word_can_be_read_back_from_the_l1_when_all_its_bytes_were_store
     both = [*lines, f"0050 ffffffff 1 R2 LDL 1 R1 4 1 {LOCAL_BASE:#x} 0 0 "]
     is_whole = stores * size == 4
     assert counters(config, both)["n_rd"] == (0 if is_whole else 4 * 32 // spec_of(config).dram_atom_bytes)
+
+
+def test_a_membar_empties_the_l1(config: str) -> None:
+    again = load("LDG.E", BASE, 4)
+    membar = "0060 ffffffff 0 MEMBAR.SC.GPU 0 0 0 "
+    sectors = 32 * 4 // 32
+    assert counters(config, [again] * 3)["gpgpu_n_mem_read_global"] == sectors
+    assert counters(config, [again, membar, again, again])["gpgpu_n_mem_read_global"] == 2 * sectors
+    assert counters(config, [again, membar, again, membar, again])["gpgpu_n_mem_read_global"] == 3 * sectors

@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass
 
-from tests.engine.twins.lines import Line
+from tests.engine.twins.lines import Line, Sector
 from tests.engine.twins.outcomes import Outcomes, kind_of
 
 
@@ -115,6 +115,14 @@ class L1:
             del self.mshrs[sector]
             self.filled.popleft()
         return load
+
+    def invalidate_what_came(self) -> None:
+        """All sectors but those whose data are on their way, and the lines that have none of these."""
+        for ways in self.lines:
+            for way, line in enumerate(ways):
+                if line:
+                    line.sectors = [s if s.state == "pending" else Sector() for s in line.sectors]
+                    ways[way] = line if line.pending else None
 
     def _allocate(self, number: int, way: int | None) -> Line:
         assert way is not None
