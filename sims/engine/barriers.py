@@ -10,6 +10,7 @@ import numpy as np
 
 from sims.engine.accounts import WHY_BARRIER
 from sims.engine.jit import Record, bit, compiled, count_trailing_zeros
+from sims.engine.program import BARRIER_WAITS
 from sims.engine.scoreboard import AT_BARRIER, RUNNING, consider
 from sims.engine.smstate import BARRIERS
 from sims.engine.trace import Trace
@@ -20,7 +21,7 @@ def arrive(trace: Trace, sm: Record, warp: int, operand: int, waits: bool, now: 
     """``warp`` issued BAR.SYNC (waits) or BAR.ARV (does not)."""
     slot = sm.warp_slot[warp]
     barrier = max(operand, 0) & (BARRIERS - 1)
-    expected_warps = (max(operand, 0) >> 4) + 31 >> 5
+    expected_warps = ((max(operand, 0) & (BARRIER_WAITS - 1)) >> 4) + 31 >> 5
     sm.bar_arrived[slot, barrier] += 1
     if waits:
         sm.bar_waiting[slot, barrier] |= bit(warp)

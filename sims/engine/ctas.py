@@ -171,6 +171,7 @@ def prepare_sm(gpu: Record, sm: Record, launch: Record) -> None:
     sm.next_age = 0
     sm.given_cta = -1
     sm.blocked_banks = 0
+    sm.membars = 0
     sm.messages = 0
     sm.arrivals = 0
     sm.async_fences = 0
@@ -183,6 +184,8 @@ def prepare_sm(gpu: Record, sm: Record, launch: Record) -> None:
             sm.unit_free[subcore, pipe] = 0
         for slot in range(RESULT_SLOTS):
             sm.write_time[subcore, slot] = -1
+    for slot in range(RESULT_SLOTS):
+        sm.bus_time[slot] = -1
     # Copies that no warp waited for may still be in the bank queues; their cycles were the last kernel's.
     for bank in range(gpu.l1_banks):
         for i in range(sm.bank_count[bank]):

@@ -35,7 +35,7 @@ def taps_of(size: int) -> tuple[tuple[int, ...], ...]:
     """Taps for an index of ``size`` values; sizes without a table XOR the next higher groups of bits (bitwise XOR hash)."""
     if size in IPOLY_TAPS:
         return IPOLY_TAPS[size]
-    width = max(1, (size - 1).bit_length())
+    width = (size - 1).bit_length()
     return tuple(tuple(range(i, 24, width)) for i in range(width))
 
 

@@ -6,9 +6,10 @@ and units follow in their own modules. Twin: tests/engine/twins/issue.py.
 
 import numpy as np
 
-from sims.engine import accounts, barriers, counters, gmma, mbarrier
-from sims.engine.jit import Record, bit, compiled, count_trailing_zeros
+from sims.engine import accounts, barriers, counters, gmma, l1, mbarrier
+from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros
 from sims.engine.program import (
+    BARRIER_WAITS,
     KIND_ALU,
     KIND_ATOMIC,
     KIND_BARRIER,
@@ -22,7 +23,7 @@ from sims.engine.program import (
     KIND_MEMBAR,
     KIND_TMA_STORE,
 )
-from sims.engine.scheduler import choose
+from sims.engine.scheduler import choose, looked_at
 from sims.engine.scoreboard import ATOMIC_OUT, COPY_WAIT, EXITED, INFINITE, MEMBAR_WAIT, consider
 from sims.engine.smstate import GROUPS
 from sims.engine.statics import MEMORY_PIPE
@@ -40,6 +41,8 @@ def issue_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
         while blocked:
             candidates &= ~sm.pipe_warps[count_trailing_zeros(blocked)]
             blocked &= blocked - np.uint64(1)
+        last, chosen = np.int64(sm.last_issued[subcore]), np.int64(-1)
+        membars = _membars_over(sm, sm.membars & gpu.subcore_warps[subcore], now)
         while candidates:
             warp = choose(gpu, sm, subcore, candidates)
             pipe = sm.warp_pipe[warp]
@@ -50,7 +53,26 @@ def issue_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
             sm.last_issued[subcore] = warp
             _issue(trace, sm, subcore, warp, pipe, now)
             sm.progress = 1
+            chosen = np.int64(warp)
             break
+        if membars:
+            # A MEMBAR ends, and empties the L1, when the scheduler looks at its warp.
+            membars &= looked_at(gpu, last, chosen)
+            sm.membars &= ~membars
+            if membars:
+                l1.end_membar(gpu, sm)
+
+
+@compiled
+def _membars_over(sm: Record, waiting: Word, now: int) -> Word:
+    """Of the warps whose MEMBAR has not ended those that have no register write pending any more."""
+    over = waiting
+    while waiting:
+        warp = count_trailing_zeros(waiting)
+        waiting &= waiting - np.uint64(1)
+        if sm.warp_unknown[warp] > 0 or sm.warp_last_write[warp] > now:
+            over &= ~bit(warp)
+    return over
 
 
 @compiled
@@ -108,6 +130,7 @@ def _memory_effects(sm: Record, warp: int, kind: int, operand: int) -> None:
             sm.warp_state[warp] = ATOMIC_OUT
     elif kind == KIND_MEMBAR:
         sm.warp_state[warp] = MEMBAR_WAIT
+        sm.membars |= bit(warp)
     elif kind == KIND_LDGDEPBAR:
         _close_copy_group(sm, warp)
 
@@ -131,7 +154,7 @@ def _control_effects(trace: Trace, sm: Record, warp: int, kind: int, operand: in
                 barriers.warp_left(trace, sm, slot, now)
     elif kind == KIND_BARRIER or kind == KIND_BARRIER_ARRIVE:
         if operand >= 0:
-            barriers.arrive(trace, sm, warp, operand, kind == KIND_BARRIER, now)
+            barriers.arrive(trace, sm, warp, operand, kind == KIND_BARRIER or operand & BARRIER_WAITS, now)
     elif kind == KIND_LDGDEPBAR:
         _close_copy_group(sm, warp)
     elif kind == KIND_DEPBAR:

@@ -15,7 +15,7 @@ import numpy as np
 from sims.engine import counters, mshrs
 from sims.engine.addresses import l2_set_of, slice_of
 from sims.engine.jit import Record, Table, compiled
-from sims.engine.l1lines import find_line, find_victim, invalidate_lines, replace, touch
+from sims.engine.l1lines import find_line, find_victim, invalidate_lines, invalidate_what_came, replace, touch
 from sims.engine.packets import LOAD, LOCAL_FLAG, STORE, pop, push, take_free
 from sims.engine.sectors import (
     DIRTY,
@@ -81,7 +81,9 @@ def load(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, n
         if sm.mshr[mshr].count >= gpu.l1_merges or sm.l1_free_waiter < 0:
             _fail(sm, kind, counters.MSHR_MERGE_FAIL)
             return RETRY
-        if state == PENDING:
+        if state == PARTIAL and not sm.mshr[mshr].orphan:
+            _expect_data(sm, sm.line[x], s)
+        if state == PENDING or state == PARTIAL:
             touch(sm, cache_set, x, now)
         count_outcome(sm, kind, counters.MSHR_HIT)
     else:
@@ -92,7 +94,8 @@ def load(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, n
             replace(sm, victim, line_number)
         touch(sm, cache_set, victim, now)
         mshr = mshrs.take(sm, sector)
-        _expect_data(sm, sm.line[victim], s, mshr)
+        _expect_data(sm, sm.line[victim], s)
+        sm.line[victim].mshr[s] = mshr
         _queue_miss(gpu, packets, port, sm, entry, LOAD, mshr)
     changed(sm)
     count_outcome(sm, kind, outcome_of_miss(state, x >= 0))
@@ -101,7 +104,7 @@ def load(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, n
 
 
 @compiled
-def _expect_data(sm: Record, line: Record, s: int, mshr: int) -> None:
+def _expect_data(sm: Record, line: Record, s: int) -> None:
     """Sector ``s`` is on its way. What was written of it makes it dirty when it comes."""
     if line.state[s] == PARTIAL:
         line.ignore |= np.uint8(1 << s)
@@ -110,7 +113,6 @@ def _expect_data(sm: Record, line: Record, s: int, mshr: int) -> None:
             sm.l1_dirty_lines -= 1
     line.state[s] = PENDING
     line.pending += 1
-    line.mshr[s] = mshr
 
 
 @compiled
@@ -211,19 +213,21 @@ def send_miss(packets: Table, port: Record, sm: Record, cycle: int) -> None:
 
 @compiled
 def fill(sm: Record, mshr: int) -> None:
-    """A reply came: its sector is valid and the loads that wait for it complete, one a cycle."""
+    """A reply came: its sector can be read and the loads that wait for it complete, one a cycle."""
     sector = sm.mshr[mshr].sector
     x = find_line(sm, sector >> 2)
     s = sector & 3
-    if x >= 0 and sm.line[x].state[s] == PENDING:
+    if x >= 0:
         line = sm.line[x]
-        line.pending -= 1
-        if (line.ignore >> s) & 1:
-            line.ignore &= ~np.uint8(1 << s)
+        written = (line.ignore >> s) & 1
+        line.ignore &= ~np.uint8(1 << s)
+        if line.state[s] == PENDING:
+            line.pending -= 1
+            line.state[s] = DIRTY if written else VALID
+            if written:
+                _add_dirty_sector(sm, line)
+        elif written:
             line.state[s] = DIRTY
-            _add_dirty_sector(sm, line)
-        else:
-            line.state[s] = VALID
     mshrs.data_came(sm, mshr)
 
 
@@ -248,3 +252,10 @@ def invalidate(gpu: Record, sm: Record, ways: int) -> None:
     """Empty the cache and give it ``ways`` ways: between kernels, and whenever the carve-out changes."""
     changed(sm)
     invalidate_lines(gpu, sm, ways)
+
+
+@compiled
+def end_membar(gpu: Record, sm: Record) -> None:
+    """A MEMBAR ended: the cache is empty."""
+    changed(sm)
+    invalidate_what_came(gpu, sm)

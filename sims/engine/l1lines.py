@@ -10,7 +10,7 @@ import numpy as np
 
 from sims.engine import mshrs
 from sims.engine.jit import Record, compiled
-from sims.engine.sectors import INVALID, SECTORS_PER_LINE
+from sims.engine.sectors import INVALID, PENDING, SECTORS_PER_LINE
 from sims.engine.smstate import L1_BUCKETS
 
 
@@ -85,8 +85,7 @@ def replace(sm: Record, x: int, line_number: int) -> None:
     if line.tag >= 0:
         _remove_from_bucket(sm, x)
         for s in range(SECTORS_PER_LINE):
-            if mshrs.lives(sm, line.mshr[s], line.tag * SECTORS_PER_LINE + s):
-                mshrs.orphan(sm, line.mshr[s])
+            _leave_mshr(sm, line, s)
     if line.dirty:
         sm.l1_dirty_lines -= 1
     line.dirty = 0
@@ -95,6 +94,14 @@ def replace(sm: Record, x: int, line_number: int) -> None:
     bucket = bucket_of(sm, line_number)
     line.chain = sm.l1_bucket[bucket]
     sm.l1_bucket[bucket] = x
+
+
+@compiled
+def _leave_mshr(sm: Record, line: Record, s: int) -> None:
+    """What the sector waits for, if anything, will find no line."""
+    if mshrs.lives(sm, line.mshr[s], line.tag * SECTORS_PER_LINE + s):
+        mshrs.orphan(sm, line.mshr[s])
+    line.mshr[s] = -1
 
 
 @compiled
@@ -145,3 +152,46 @@ def invalidate_lines(gpu: Record, sm: Record, ways: int) -> None:
     for index in range(gpu.l1_mshrs if sm.live_mshrs > 0 else 0):
         if sm.mshr[index].count > 0:
             mshrs.orphan(sm, index)
+
+
+@compiled
+def invalidate_what_came(gpu: Record, sm: Record) -> None:
+    """Empty the lines in the middle of a kernel. Data on their way will be in them."""
+    sm.l1_dirty_lines = 0
+    for cache_set in range(gpu.l1_sets):
+        if sm.line[sm.l1_newest[cache_set]].stamp < 0:
+            continue
+        first = cache_set * sm.l1_ways
+        for x in range(first, first + sm.l1_ways):
+            if sm.line[x].tag >= 0:
+                _drop_sectors(sm, x)
+            if sm.line[x].tag < 0:
+                _make_oldest(sm, cache_set, x)
+
+
+@compiled
+def _drop_sectors(sm: Record, x: int) -> None:
+    line = sm.line[x]
+    line.dirty = 0
+    for s in range(SECTORS_PER_LINE):
+        if line.state[s] != PENDING:
+            _leave_mshr(sm, line, s)
+            line.state[s] = INVALID
+            line.written[s] = 0
+            line.ignore &= ~np.uint8(1 << s)
+    if line.pending == 0:
+        _remove_from_bucket(sm, x)
+        line.tag = -1
+        line.stamp = -1
+
+
+@compiled
+def _make_oldest(sm: Record, cache_set: int, x: int) -> None:
+    if sm.l1_oldest[cache_set] == x:
+        return
+    _unlink(sm, cache_set, x)
+    line = sm.line[x]
+    line.older = -1
+    line.newer = sm.l1_oldest[cache_set]
+    sm.line[line.newer].older = x
+    sm.l1_oldest[cache_set] = x

@@ -113,8 +113,8 @@ def find_victim(gpu: Record, memory: Memory, d: int, cache_set: int) -> int:
 
 
 @compiled
-def replace_line(gpu: Record, memory: Memory, part: Record, d: int, x: int, line_number: int, now: int) -> None:
-    """Give way ``x`` to a new line; dirty sectors of the old one become ``part.evicted``."""
+def replace_line(gpu: Record, memory: Memory, part: Record, d: int, x: int, line_number: int) -> int:
+    """Give way ``x`` to a new line; returns how many dirty sectors of the old one have become ``part.evicted``."""
     line = memory.lines[x]
     old = memory.tags[x]
     dirty = 0
@@ -135,7 +135,7 @@ def replace_line(gpu: Record, memory: Memory, part: Record, d: int, x: int, line
         packet.bank = bank_of(gpu, old << 7)
         packet.row = row_of(gpu, old << 7)
         part.evicted = index
-        part.port_free = now + dirty
+    return dirty
 
 
 @compiled
@@ -166,7 +166,8 @@ def _write(gpu: Record, memory: Memory, part: Record, d: int, packet: Record, no
     if not is_hit and part.misses.count >= gpu.l2_miss_queue:
         return _fail(part, kind, counters.MISS_QUEUE_FULL)
     if x < 0:
-        replace_line(gpu, memory, part, d, victim, line_number, now)
+        # Accel-Sim reads the old sectors out through the data port, but counts them only when a write replaces the line.
+        part.port_free = now + replace_line(gpu, memory, part, d, victim, line_number)
     line = memory.lines[victim]
     if state == PENDING:
         memory.pending[victim] -= 1
@@ -207,7 +208,9 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
     if mshr >= 0:
         if part.mshr[mshr].count >= gpu.l2_merges:
             return _fail(part, kind, counters.MSHR_MERGE_FAIL)
-        if state == PENDING:
+        if state == PARTIAL and not part.mshr[mshr].orphan:
+            _expect_data(memory, x, s)
+        if state == PENDING or state == PARTIAL:
             touch(memory, part, x, now)
         count_outcome(part, kind, counters.MSHR_HIT)
         count_outcome(part, kind, outcome_of_miss(state, x >= 0))
@@ -217,11 +220,12 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
         return _fail(part, kind, counters.MSHR_ENTRY_FAIL)
     count_outcome(part, kind, outcome_of_miss(state, x >= 0))
     if x < 0:
-        replace_line(gpu, memory, part, d, victim, line_number, now)
+        replace_line(gpu, memory, part, d, victim, line_number)
     touch(memory, part, victim, now)
     packet.mshr = mshrs.take(part, sector)
     part.mshr[packet.mshr].atomic = 0
-    _expect_data(memory, victim, s, packet.mshr)
+    _expect_data(memory, victim, s)
+    memory.lines[victim].mshr[s] = packet.mshr
     _join(memory, part, packet.mshr, index)
     packet.bytes = 32
     packet.bank = bank_of(gpu, packet.address)
@@ -230,13 +234,12 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
 
 
 @compiled
-def _expect_data(memory: Memory, x: int, s: int, mshr: int) -> None:
+def _expect_data(memory: Memory, x: int, s: int) -> None:
     """Sector ``s`` of way ``x`` is on its way. What was written of it makes it dirty when it comes."""
     line = memory.lines[x]
     if line.state[s] == PARTIAL:
         line.ignore |= np.uint8(1 << s)
     line.state[s] = PENDING
-    line.mshr[s] = mshr
     memory.pending[x] += 1
 
 
@@ -264,17 +267,21 @@ def _join(memory: Memory, part: Record, index: int, packet_index: int) -> None:
 
 @compiled
 def _fill(gpu: Record, memory: Memory, part: Record, d: int, packet_index: int) -> None:
-    """Data came from DRAM: the sector is there, dirty if it was written or is the target of an atomic meanwhile."""
+    """Data came from DRAM: the sector can be read, and is dirty if it was written or is the target of an atomic meanwhile."""
     packet = memory.packets[packet_index]
     index = packet.mshr
     mshr = part.mshr[index]
     s = mshr.sector & 3
     x = find_way(gpu, memory, d, packet.set, mshr.sector >> 2)
-    if x >= 0 and memory.lines[x].state[s] == PENDING:
+    if x >= 0:
         line = memory.lines[x]
-        memory.pending[x] -= 1
-        line.state[s] = DIRTY if mshr.atomic or (line.ignore >> s) & 1 else VALID
+        written = (line.ignore >> s) & 1
         line.ignore &= ~np.uint8(1 << s)
+        if line.state[s] == PENDING:
+            memory.pending[x] -= 1
+            line.state[s] = DIRTY if mshr.atomic or written else VALID
+        elif written:
+            line.state[s] = DIRTY
     mshrs.data_came(part, index)
 
 
@@ -294,10 +301,12 @@ def _next_filled(memory: Memory, part: Record) -> int:
 
 @compiled
 def copy_from_host(gpu: Record, memory: Memory, address: int, size_bytes: int, now: int) -> None:
-    """MemcpyHtoD fills L2 tags as valid; Accel-Sim keeps only the low 32 address bits (section 6)."""
-    first = address & 0xFFFFFFFF
+    """MemcpyHtoD fills L2 tags as valid; Accel-Sim keeps only the low 32 address bits (section 6).
+
+    It is no use of a line that is there already, and what the copy overwrites is no longer dirty.
+    """
     for offset in range(0, size_bytes, 32):
-        sector_address = first + offset
+        sector_address = (address + offset) & 0xFFFFFFFF
         d = slice_of(gpu, sector_address)
         part = memory.slices[d]
         cache_set = l2_set_of(gpu, sector_address)
@@ -310,9 +319,9 @@ def copy_from_host(gpu: Record, memory: Memory, address: int, size_bytes: int, n
                 _drop_line(memory, x, line_number)  # no write-back: the copy is functional, not timed
         if x >= 0:
             line = memory.lines[x]
-            if line.state[s] == PENDING:
+            if line.state[s] == INVALID:
+                touch(memory, part, x, now)
+            elif line.state[s] == PENDING:
                 memory.pending[x] -= 1
-            if line.state[s] != DIRTY:
-                line.state[s] = VALID
-            touch(memory, part, x, now)
+            line.state[s] = VALID
         part.copied += 1

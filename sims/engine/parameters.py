@@ -191,6 +191,10 @@ def _fill_address_map(record: np.void, spec: GpuSpec) -> None:
     channels = spec.memory_channels
     channel_bits = channels.bit_length() - 1
     odd = channels != 1 << channel_bits
+    if odd and spec.partition_indexing == INDEX_XOR:
+        raise ConfigurationError(
+            f"{spec.id}: partition_indexing {INDEX_XOR} takes a power of two of memory_channels, not {channels}"
+        )
     # A power of two: the channel number is cut into the address, so higher mapping bits move up (section 7).
     shift = 0 if odd else channel_bits
     banks = [b + shift if b >= bits.channel_shift else b for b in bits.bank]

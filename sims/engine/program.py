@@ -11,7 +11,8 @@ shared memory          bank conflict degree: cycles it occupies the load/store u
 global or local        offset into ``sector_addresses`` / ``sector_masks``: first entry is the count n, then n sectors,
                        **highest address first** (the order in which Accel-Sim's load/store unit serves them)
 DEPBAR and its kin     the immediate (groups that may stay pending)
-BAR                    barrier id | participating threads << 4; 0 threads: the whole CTA
+BAR                    barrier id | participating threads << 4; 0 threads: the whole CTA; and ``BARRIER_WAITS`` where
+                       also an arrival waits
 GMMA                   1 if it closes a group of warpgroup MMAs, else 0
 TMA                    offset: count n, n sectors (highest address first), mbarrier address, bytes it completes there,
                        mask of the CTAs that receive
@@ -69,6 +70,9 @@ UNIT_NAMES = ("int", "sp", "dp", "sfu", "branch", "texture", "tensor", "uniform"
 ) = range(23)
 FIRST_ASYNC_KIND = KIND_TMA_LOAD
 """This kind and those after it came with Hopper."""
+
+BARRIER_WAITS = 1 << 20
+"""In the operand of a BAR whose trace does not tell barriers apart."""
 
 SPACE_NONE, SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_GENERIC = range(5)
 

@@ -22,6 +22,17 @@ def choose(gpu: Record, sm: Record, subcore: int, candidates: Word) -> int:
 
 
 @compiled
+def looked_at(gpu: Record, last: int, chosen: int) -> Word:
+    """Warps that the scheduler looks at on its way to ``chosen`` (-1: none can issue), this one among them."""
+    if chosen < 0 or gpu.scheduler == GTO:
+        return ~np.uint64(0)
+    first = (last + 1) & 63
+    others = (chosen - first) & 63
+    span = (bit(others) << np.uint64(1)) - np.uint64(1)
+    return (span << np.uint64(first)) | (span >> np.uint64(64 - first)) if first else span
+
+
+@compiled
 def loose_round_robin(last: int, candidates: Word) -> int:
     """The first warp after the one that issued last."""
     return first_from(candidates, (last + 1) & 63)

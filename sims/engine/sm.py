@@ -52,7 +52,7 @@ def _cycle(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, 
     loadstore.loadstore_cycle(gpu, trace, packets, port, sm, launch, now)
     if sm.collecting > 0 or sm.latched_pipes:
         collector.collector_cycle(gpu, trace, sm, now)
-    if sm.ready:
+    if sm.ready or sm.membars:
         issue.issue_cycle(gpu, trace, sm, now)
     if sm.launch_pending > 0:
         ctas.show_launched(sm, launch, now)

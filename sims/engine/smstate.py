@@ -130,7 +130,7 @@ _FIELDS = [
     ("group_open", "i4", (MAX_WARPS, GROUPS)),
     ("register_ready", "i4", (MAX_WARPS, REGISTERS)),
     # schedulers and fetch
-    ("ready", "u8"), ("pipe_warps", "u8", (PIPES,)), ("finished", "u8"), ("fetchable", "u8"),
+    ("ready", "u8"), ("membars", "u8"), ("pipe_warps", "u8", (PIPES,)), ("finished", "u8"), ("fetchable", "u8"),
     ("fetch_pointer", "i4"), ("fetched", "i4"),
     ("rotation", "i4"), ("next_age", "i4"),
     ("last_issued", "i4", (MAX_SUBCORES,)), ("last_issue_time", "i4", (MAX_SUBCORES,)),
@@ -145,6 +145,7 @@ _FIELDS = [
     ("collector_reads", "u8", (MAX_SUBCORES, MAX_COLLECTORS)),
     ("operands_full", "u4", (MAX_SUBCORES,)), ("operands", "u1", (MAX_SUBCORES, PIPES)), ("waiting_operands", "i4"),
     ("unit_free", "i4", (MAX_SUBCORES, PIPES)),
+    ("bus_time", "i4", (RESULT_SLOTS,)), ("buses_taken", "u1", (RESULT_SLOTS,)),
     ("write_time", "i4", (MAX_SUBCORES, RESULT_SLOTS)), ("write_banks", "u8", (MAX_SUBCORES, RESULT_SLOTS)),
     # load/store unit
     ("memory_operands", "u1"), ("dispatching", "i4"), ("dispatch_time", "i4"), ("dispatch_mode", "u1"),

@@ -2,7 +2,10 @@
 
 A unit takes its operand latch at cycle t if it is free, is busy for ``interval`` cycles and delivers at t + latency + 2 (pipe,
 result latch, write-back), so a dependent instruction issues latency + 5 cycles after. The result takes its register bank for the
-collector's first step of that cycle. Microbenchmarks: ``op_chain``, ``op_stream``, ``op_warps``.
+collector's first step of that cycle.
+
+Eight result buses carry what all units of the SM deliver: a unit does not start what would be the ninth result of a cycle. Units
+ask in a fixed order. Microbenchmarks: ``op_chain``, ``op_stream``, ``op_warps``.
 """
 
 import numpy as np
@@ -11,24 +14,52 @@ from sims.engine import gmma
 from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros
 from sims.engine.scoreboard import EXITED, INFINITE, consider, result_known
 from sims.engine.smstate import RESULT_SLOTS
-from sims.engine.statics import GMMA_PIPE, MEMORY_PIPE
+from sims.engine.statics import GMMA_PIPE, INT_PIPE, MEMORY_PIPE, SFU_PIPE
 from sims.engine.trace import Trace
 
 RESULT_DELAY = 2
+RESULT_BUSES = 8
+
+# The order in which units ask for a result bus: pipe by pipe, but the special function units after the integer ones.
+_FIRST_PIPES = (1 << (INT_PIPE + 1)) - 1 & ~(1 << SFU_PIPE)
 
 
 @compiled
 def units_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     """Every free unit takes its operand latch."""
+    wanted = np.uint64(0)
     for subcore in range(gpu.subcores):
-        waiting = np.uint64(sm.operands_full[subcore]) & ~bit(MEMORY_PIPE)
-        while waiting:
-            pipe = count_trailing_zeros(waiting)
-            waiting &= waiting - np.uint64(1)
-            if sm.unit_free[subcore, pipe] <= now:
+        wanted |= np.uint64(sm.operands_full[subcore])
+    wanted &= ~bit(MEMORY_PIPE)
+    _start_pipes(gpu, trace, sm, wanted & np.uint64(_FIRST_PIPES), now)
+    _start_pipes(gpu, trace, sm, wanted & ~np.uint64(_FIRST_PIPES), now)
+
+
+@compiled
+def _start_pipes(gpu: Record, trace: Trace, sm: Record, pipes: Word, now: int) -> None:
+    while pipes:
+        pipe = count_trailing_zeros(pipes)
+        pipes &= pipes - np.uint64(1)
+        for subcore in range(gpu.subcores):
+            waits = (sm.operands_full[subcore] >> np.uint32(pipe)) & np.uint32(1)
+            if waits and sm.unit_free[subcore, pipe] <= now and _take_bus(trace, sm, subcore, pipe, now):
                 sm.operands_full[subcore] &= ~(np.uint32(1) << np.uint32(pipe))
                 sm.waiting_operands -= 1
                 _start(trace, sm, subcore, pipe, now)
+
+
+@compiled
+def _take_bus(trace: Trace, sm: Record, subcore: int, pipe: int, now: int) -> bool:
+    """Whether a result bus is free in the cycle in which the waiting instruction would be done; it is taken then."""
+    done = now + trace.code[sm.operation[sm.operands[subcore, pipe]].code].latency
+    slot = done & (RESULT_SLOTS - 1)
+    if sm.bus_time[slot] != done:
+        sm.bus_time[slot] = done
+        sm.buses_taken[slot] = 0
+    if sm.buses_taken[slot] == RESULT_BUSES:
+        return False
+    sm.buses_taken[slot] += 1
+    return True
 
 
 @compiled

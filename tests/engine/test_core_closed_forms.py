@@ -7,7 +7,7 @@ import pytest
 from sims.engine.decode import open_program
 from sims.engine.machine import Machine
 from sims.gpus import GpuSpec, load_shipped
-from tests.engine.kernel_texts import EXIT, cta, header
+from tests.engine.kernel_texts import EXIT, LOCAL_BASE, cta, header
 
 CONFIGS = ("SM7_QV100", "SM75_RTX2060", "SM86_RTX3070")
 BASE = 0x20000000
@@ -28,6 +28,11 @@ def cycles(config: str, *warps: list[str], ctas: int = 1, warm_bytes: int = 0) -
     text = header(ctas=ctas, threads=32 * len(warps)) + cta(*([*lines, EXIT] for lines in warps)) * ctas
     with open_program(io.BytesIO(text.encode()), "kernel-1.traceg") as program:
         return machine.run(program).cycles
+
+
+def counters(config: str, lines: list[str]) -> dict[str, float]:
+    with open_program(io.BytesIO((header() + cta([*lines, EXIT])).encode()), "kernel-1.traceg") as program:
+        return Machine(spec_of(config)).run(program).counters
 
 
 def add(destination: int, source: int) -> str:
@@ -53,6 +58,16 @@ def test_an_sm_gets_one_cta_a_cycle(config: str, each: int) -> None:
 def test_a_chain_of_adds_takes_the_latency_and_five_each(config: str, n: int) -> None:
     latency = spec_of(config).units["sp"].latency_cycles
     assert cycles(config, [add(5, 5)] * n) == (latency + 5) * n + 3
+
+
+@pytest.mark.parametrize("opcode", ["BAR.ARV", "BAR.RED.POPC"])
+def test_where_the_trace_does_not_tell_barriers_apart_all_of_them_wait(config: str, opcode: str) -> None:
+    def kernel(barrier: str) -> int:
+        # One warp is late, the other has work to do after the barrier.
+        return cycles(config, [add(5, 5)] * 40 + [barrier], [barrier] + [add(5, 5)] * 40)
+
+    assert kernel(f"0020 ffffffff 0 {opcode} 0 0 0 ") == kernel("0020 ffffffff 0 BAR.SYNC 0 0 0 ")
+    assert kernel("0020 ffffffff 0 BAR.ARV 0 0 1 64 ") < kernel("0020 ffffffff 0 BAR.SYNC 0 0 1 64 ")
 
 
 @pytest.mark.parametrize("n", [1, 5, 16])
@@ -101,3 +116,23 @@ def test_an_sm_sends_one_store_a_cycle(config: str, n: int) -> None:
     spec = spec_of(config)
     lines = [f"0040 ffffffff 0 STG.E 2 R2 R5 4 1 {BASE + 128 * i:#x} 4 0 " for i in range(n)]
     assert cycles(config, lines) == spec.l1_latency_cycles + spec.l2_rop_latency_cycles + 13 + 4 * n
+
+
+@pytest.mark.parametrize(("stores", "width"), [(1, ".U8"), (2, ".U16"), (4, ".U8")])
+def test_a_local_word_can_be_read_back_from_the_l1_when_all_its_bytes_were_stored(
+    config: str, stores: int, width: str
+) -> None:
+    size = {".U8": 1, ".U16": 2}[width]
+    lines = [f"0040 ffffffff 0 STL{width} 2 R1 R4 {size} 1 {LOCAL_BASE + size * i:#x} 0 0 " for i in range(stores)]
+    both = [*lines, f"0050 ffffffff 1 R2 LDL 1 R1 4 1 {LOCAL_BASE:#x} 0 0 "]
+    is_whole = stores * size == 4
+    assert counters(config, both)["n_rd"] == (0 if is_whole else 4 * 32 // spec_of(config).dram_atom_bytes)
+
+
+def test_a_membar_empties_the_l1(config: str) -> None:
+    again = load("LDG.E", BASE, 4)
+    membar = "0060 ffffffff 0 MEMBAR.SC.GPU 0 0 0 "
+    sectors = 32 * 4 // 32
+    assert counters(config, [again] * 3)["gpgpu_n_mem_read_global"] == sectors
+    assert counters(config, [again, membar, again, again])["gpgpu_n_mem_read_global"] == 2 * sectors
+    assert counters(config, [again, membar, again, membar, again])["gpgpu_n_mem_read_global"] == 3 * sectors

@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -50,6 +51,11 @@ def test_the_hash_tables_give_the_parities(high: int, size: int) -> None:
     record = parameters_of(load_shipped()["SM86_RTX3070"])
     record["slice_hash"] = hash_tables(size)
     assert slice_hash(struct(record), high) == twins.ipoly(high, 0, size)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8, 128])
+def test_a_hash_stays_within_its_size(size: int) -> None:
+    assert hash_tables(size).max() == size - 1
 
 
 @SETTINGS

@@ -138,12 +138,17 @@ def test_a_mere_look_at_an_mbarrier_waits_for_nothing() -> None:
         ("00a0 ffffffff 0 BAR.SYNC 0 0 1 128 Val ", 1, 128),
         ("00a0 ffffffff 0 BAR.SYNC 0 0 0 0 Val ", 0, 0),
         ("00a0 ffffffff 1 R2 BAR.SYNC 0 0 128 0 Val 1 00000003 ", 3, 128),
-        ("00a0 ffffffff 0 BAR.SYNC 0 0 5 ", 0, 0),
-        ("00a0 ffffffff 0 BAR.SYNC 0 0 ", 0, 0),
     ],
 )
 def test_a_barrier_has_a_name_and_a_count(line: str, identity: int, threads: int) -> None:
     assert operand(line)[2] == identity | threads << 4
+
+
+@pytest.mark.parametrize("rest", ["5 ", ""])
+@pytest.mark.parametrize("opcode", ["BAR.SYNC", "BAR.ARV", "BAR.RED.POPC"])
+@pytest.mark.parametrize("mask", ["ffffffff", "00000000"])
+def test_without_a_second_immediate_every_barrier_is_number_0_and_waits(opcode: str, rest: str, mask: str) -> None:
+    assert operand(f"00a0 {mask} 0 {opcode} 0 0 {rest}")[2] == p.BARRIER_WAITS
 
 
 def test_an_arrival_of_no_lane_is_none() -> None:

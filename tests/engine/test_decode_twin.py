@@ -12,6 +12,7 @@ MEMORY_OPCODES = (
     ("LDG.E", 4), ("LDG.E.64", 8), ("LDG.E.128", 16), ("LDG.E.U8", 1), ("LDG.E.STRONG.GPU", 4), ("STG.E", 4),
     ("STG.E.U16", 2),
     ("LDS", 4), ("LDS.U.128", 16), ("STS.64", 8), ("LDSM.16.M88.4", 2), ("LDL", 4), ("LDL.64", 8), ("STL.128", 16),
+    ("STL.U8", 1), ("STL.U16", 2), ("ST.E.U8", 1),
     ("LD.E", 4), ("ST.E.64", 8), ("RED.E.ADD.F32.FTZ.RN.STRONG.GPU", 4), ("ATOMG.E.ADD.64.STRONG.GPU", 8),
     ("ATOMS.ADD", 4),
     ("LDGSTS.E.BYPASS.128", 16),
@@ -21,7 +22,7 @@ PLAIN_OPCODES = ("FFMA", "IADD3", "MUFU.RCP", "HMMA.16816.F32", "BRA", "S2R", "N
 masks = st.one_of(st.just(0xFFFFFFFF), st.just(0), st.integers(0, 0xFFFFFFFF))
 bases = st.one_of(
     st.integers(0, 2**16), st.integers(SHARED_BASE - 64, SHARED_BASE + 4096),
-    st.integers(LOCAL_BASE - 64, LOCAL_BASE + 4096),
+    st.integers(LOCAL_BASE - 64, LOCAL_BASE + 4096), st.integers(LOCAL_BASE + 16380, LOCAL_BASE + 16390),
     st.integers(0x7F4B00000000, 0x7F4B00010000), st.integers(0, 2**64 - 1),
 )  # fmt: skip
 deltas = st.one_of(st.sampled_from((0, 4, 8, 16, 32, 128)), st.integers(-(2**20), 2**20))

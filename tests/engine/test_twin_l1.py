@@ -19,7 +19,7 @@ from sims.gpus import load_shipped
 from tests.engine.twins.l1 import L1
 from tests.engine.twins.lines import FULL_SECTOR
 
-DO_LOAD, DO_STORE, DO_SEND, DO_FILL, DO_DRAIN, DO_EMPTY = range(6)
+DO_LOAD, DO_STORE, DO_SEND, DO_FILL, DO_DRAIN, DO_MEMBAR, DO_EMPTY = range(7)
 STATES = ("invalid", "pending", "valid", "dirty", "partial")
 
 
@@ -41,6 +41,9 @@ def act(gpu: Record, memory: Memory, sms: Table, action: int, argument: int, now
         return np.int64(0)
     if action == DO_DRAIN:
         return np.int64(l1.next_filled(sm))
+    if action == DO_MEMBAR:
+        l1.invalidate_what_came(gpu, sm)
+        return np.int64(0)
     l1.invalidate(gpu, sm, argument)
     return np.int64(0)
 
@@ -92,6 +95,9 @@ class Compiled:
     def next_filled(self) -> int:
         return self._act(DO_DRAIN)
 
+    def invalidate_what_came(self) -> None:
+        self._act(DO_MEMBAR)
+
     @property
     def sm(self) -> np.void:
         return self.sms[0]
@@ -136,12 +142,12 @@ def random_mask(random: Random) -> int:
 def test_every_access_has_the_twins_outcome(sizes: dict[str, int], length: int, random: Random) -> None:
     plain, engine = L1(**sizes), Compiled(sizes)
     on_their_way: list[tuple[int, int]] = []  # sectors that were asked for, and their MSHR
-    lines, weights = random.randint(1, 12), [random.randint(1, 9) for _ in range(5)]
+    lines, weights = random.randint(1, 12), [random.randint(1, 9) for _ in range(5)] + [random.choice([0, 0.3])]
     now = 0
     for number in range(length):
         now += random.randint(0, 2)
         address, is_local = 32 * random.randrange(4 * lines), random.random() < 0.2
-        match random.choices(["load", "store", "send", "fill", "drain"], weights)[0]:
+        match random.choices(["load", "store", "send", "fill", "drain", "membar"], weights)[0]:
             case "load":
                 assert engine.load(address, is_local, number, now) == plain.load(address, is_local, number, now)
             case "store":
@@ -158,6 +164,9 @@ def test_every_access_has_the_twins_outcome(sizes: dict[str, int], length: int, 
                 engine.fill(mshr)
             case "drain" if plain.filled:
                 assert engine.next_filled() == plain.next_filled()
+            case "membar":
+                engine.invalidate_what_came()
+                plain.invalidate_what_came()
         assert engine.sm["l1_dirty_lines"] == plain.dirty_lines
         assert engine.sm["live_mshrs"] == len(plain.mshrs)
     assert engine.contents() == [

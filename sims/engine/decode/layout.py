@@ -178,7 +178,7 @@ PHASE_BETWEEN, PHASE_CTA, PHASE_WARP_COUNT, PHASE_WARP = range(4)
 SECTOR_ROOM = SCRATCH_SECTORS + 8
 """Kept free in the arrays before a line is read: the most one line can add (bulk copies look for themselves)."""
 MAX_TMA_SECTORS = 1 << 16
-LOCAL_WINDOW_MASK = 0xFFFFFF
-"""A local or shared window is 16 MiB: addresses are offsets in its low 24 bits."""
+LOCAL_BYTES = 1 << 14
+"""Accel-Sim takes a generic address for a local one up to here above the local window's base; beyond, it is a global one."""
 LOCAL_ADDRESS_MASK = (1 << 56) - 1
 """Accel-Sim takes a local access's whole address as the offset, so only what no GPU has is cut off."""

@@ -82,7 +82,7 @@ def resolved(action: Number, address: Number, state: Record) -> tuple[Number, Nu
     shared_base, local_base = state.shared_base, state.local_base
     if shared_base == 0 or local_base == 0 or shared_base <= address < local_base:
         return np.int64(lay.OPERAND_SHARED), FORM_SHARED
-    if local_base <= address < local_base + np.uint64(lay.LOCAL_WINDOW_MASK + 1):
+    if local_base <= address < local_base + np.uint64(lay.LOCAL_BYTES):
         return np.int64(lay.OPERAND_LOCAL), FORM_LOCAL
     return np.int64(lay.OPERAND_GLOBAL), FORM_GLOBAL
 

@@ -92,14 +92,17 @@ def local_sectors(scratch: Record, lanes: Number, width: Number) -> Number:
     """Local memory before translation: key = word << 7 | byte offset of the sector in the warp's 128 contiguous bytes.
 
     The 32 lanes of a warp keep word w of their local memory side by side (timing reference, section 9); base and
-    thread slot belong to the SM that runs the warp, so the core adds them.
+    thread slot belong to the SM that runs the warp, so the core adds them. A byte or a half word is that part of its word.
     """
     used = 0
     words = max(1, width >> 2)
     for i in range(lanes):
         lane = scratch.lane[i]
         word = (scratch.address[i] & np.uint64(LOCAL_ADDRESS_MASK)) >> np.uint64(2)
-        mask = np.uint64(15) << np.uint64((lane & 7) * 4)
+        touched = np.uint64(15)
+        if width < 4:
+            touched &= ((np.uint64(1) << np.uint64(width)) - np.uint64(1)) << (scratch.address[i] & np.uint64(3))
+        mask = touched << np.uint64((lane & 7) * 4)
         for chunk in range(words):
             key = ((word + np.uint64(chunk)) << np.uint64(7)) | np.uint64((lane >> 3) << 5)
             used = insert_sector(scratch, used, key, mask)

@@ -18,6 +18,7 @@ from sims.engine.decode.special import barrier_operand, immediate_operand
 from sims.engine.decode.structure import begins_structure, read_structure
 from sims.engine.decode.words import count_ones, same_bytes
 from sims.engine.jit import Record, Table, compiled
+from sims.engine.program import BARRIER_WAITS
 
 FULL_MASK = 0xFFFFFFFF
 
@@ -147,7 +148,7 @@ def other_operand(arrays: Table, p: Number, mask: Number, entry: Record, state: 
         return np.int64(immediate_operand(arrays.buffer, p))
     elif action == lay.OPERAND_BARRIER:
         operand = np.int64(barrier_operand(arrays.buffer, p, entry.destinations))
-        only_arrives = entry.fixed
+        only_arrives = entry.fixed and (operand < 0 or not operand & BARRIER_WAITS)
         return operand if mask or not only_arrives else min(operand, lay.NO_OPERAND)
     elif action == lay.OPERAND_TMA and mask:
         return np.int64(bulk_operand(arrays, p, state, scratch))

@@ -8,6 +8,7 @@ from sims.engine.decode import layout as lay
 from sims.engine.decode.fields import has_values, read_decimal, read_hex, refused, skip_field
 from sims.engine.decode.layout import Number
 from sims.engine.jit import compiled
+from sims.engine.program import BARRIER_WAITS
 
 MAX_THREADS_PER_CTA = 1024
 BARRIER_MASK = 15
@@ -31,17 +32,17 @@ def barrier_operand(buffer: Any, p: Number, destinations: Number) -> Number:
     """``id | threads << 4``, threads 0 for the whole CTA.
 
     Tracers that write one immediate write the last one, which may be an id or a count; Accel-Sim then uses barrier 0
-    for all.
+    for all, and an arrival waits there like any other BAR.
     """
     _, p = read_decimal(buffer, p)
     if p < 0:
         return refused(lay.ERROR_ADDRESS)
     first, p = read_decimal(buffer, p)
     if p < 0:
-        return 0
+        return BARRIER_WAITS
     second, p = read_decimal(buffer, p)
     if p < 0:
-        return 0
+        return BARRIER_WAITS
     if destinations > 0 and second == 0 and has_values(buffer, p):  # the id is in a register: Val 1 <id>
         identity, q = read_hex(buffer, skip_field(buffer, skip_field(buffer, p)))
         if q >= 0:

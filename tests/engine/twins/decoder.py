@@ -12,7 +12,8 @@ from sims.engine.program import CtaChunk
 
 Sectors = tuple[tuple[int, int], ...]
 """(sector address, byte mask), in order of service."""
-WINDOW = 1 << 24
+LOCAL_BYTES = 16384
+"""As far above its base as Accel-Sim takes a generic address for a local one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def _addresses(words: list[str], lanes: int) -> list[int]:
 def _resolved(address: int, shared_base: int, local_base: int) -> int:
     if not shared_base or not local_base or shared_base <= address < local_base:
         return p.SPACE_SHARED
-    return p.SPACE_LOCAL if local_base <= address < local_base + WINDOW else p.SPACE_GLOBAL
+    return p.SPACE_LOCAL if local_base <= address < local_base + LOCAL_BYTES else p.SPACE_GLOBAL
 
 
 def conflict_degree(addresses: list[int]) -> int:
@@ -104,9 +105,10 @@ def local_sectors(addresses: list[int], lanes: list[int], width: int) -> Sectors
     """Each 4-byte word of the 32 lanes is 128 contiguous bytes, keyed by the word's number."""
     masks: dict[int, int] = {}
     for address, lane in zip(addresses, lanes, strict=True):
+        first = address % 4 if width < 4 else 0
         for chunk in range(max(1, width // 4)):
             word = address % (1 << 56) // 4 + chunk
-            for byte in range(4 * lane, 4 * lane + 4):
+            for byte in range(4 * lane + first, 4 * lane + min(4, first + width)):
                 sector = word * 128 + byte // 32 * 32
                 masks[sector] = masks.get(sector, 0) | 1 << byte % 32
     return tuple(sorted(masks.items(), reverse=True))

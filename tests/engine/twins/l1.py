@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass
 
-from tests.engine.twins.lines import Line
+from tests.engine.twins.lines import Line, Sector
 from tests.engine.twins.outcomes import Outcomes, kind_of
 
 
@@ -69,13 +69,14 @@ class L1:
         if waiting is not None:
             self.outcomes.note(kind, "MSHR_HIT")
             waiting.append(load)
-            if line and state == "pending":
+            if line and line.sectors[address // 32 % 4].is_awaited:
+                line.sectors[address // 32 % 4].wait()
                 line.used = now
             return "wait"
         self.mshrs[address // 32] = [load]
         if line is None:
             line = self._allocate(number, victim)
-        line.sectors[address // 32 % 4].state = "pending"
+        line.sectors[address // 32 % 4].wait()
         line.used = now
         self.misses.append(("load", address, 0))
         return "wait"
@@ -101,10 +102,9 @@ class L1:
         return "done"
 
     def fill(self, sector: int) -> None:
-        """Data came. A sector that was written meanwhile has what it needs; one that was written before is dirty."""
         line = self.find(sector // 4)
-        if line and line.sectors[sector % 4].state == "pending":
-            line.sectors[sector % 4].state = "dirty" if line.sectors[sector % 4].written else "valid"
+        if line:
+            line.sectors[sector % 4].fill()
         self.filled.append(sector)
 
     def next_filled(self) -> int:
@@ -115,6 +115,14 @@ class L1:
             del self.mshrs[sector]
             self.filled.popleft()
         return load
+
+    def invalidate_what_came(self) -> None:
+        """All sectors but those whose data are on their way, and the lines that have none of these."""
+        for ways in self.lines:
+            for way, line in enumerate(ways):
+                if line:
+                    line.sectors = [s if s.state == "pending" else Sector() for s in line.sectors]
+                    ways[way] = line if line.pending else None
 
     def _allocate(self, number: int, way: int | None) -> Line:
         assert way is not None

@@ -80,13 +80,14 @@ class Slice:
             self.input.append(self.delayed.popleft()[1])
 
     def copy(self, address: int, cache_set: int, now: int) -> None:
-        """One sector of a memcpy: valid at once, and what it replaces is not written back."""
+        """One sector of a memcpy: valid at once, and what it replaces or overwrites is not written back."""
         line = self.find(address // 128, cache_set)
         if line is None:
             line = self._allocate(address // 128, cache_set)
         sector = line.sectors[address // 32 % 4]
-        sector.state = "dirty" if sector.state == "dirty" else "valid"
-        line.used = now + self.copied
+        if sector.state == "invalid":
+            line.used = now + self.copied
+        sector.state = "valid"
         self.copied += 1
 
     def find(self, number: int, cache_set: int) -> Line | None:
@@ -128,7 +129,8 @@ class Slice:
             )
         self.replies.append(request)
         if line is None:
-            line = self._replace(number, request.cache_set, now)
+            line, dirty = self._replace(number, request.cache_set)
+            self.port_free = now + dirty
         line.sectors[request.sector % 4].write(request.mask)
         line.used = now + self.copied
         return True
@@ -159,34 +161,32 @@ class Slice:
         if miss:
             self.outcomes.note(kind, "MSHR_HIT")
             miss.waiting.append(request)
-            if line and is_pending:
+            if line and line.sectors[s].is_awaited:
+                line.sectors[s].wait()
                 line.used = now + self.copied
             return True
         self.mshrs[request.sector] = Miss([request], request.cache_set)
         self.misses.append(request)
         if line is None:
-            line = self._replace(number, request.cache_set, now)
-        line.sectors[s].state = "pending"
+            line, _ = self._replace(number, request.cache_set)
+        line.sectors[s].wait()
         line.used = now + self.copied
         return True
 
-    def _replace(self, number: int, cache_set: int, now: int) -> Line:
-        """The victim's dirty sectors leave as one write-back, which keeps the data port busy for as many cycles."""
+    def _replace(self, number: int, cache_set: int) -> tuple[Line, int]:
+        """The victim's dirty sectors leave as one write-back. That of a write keeps the data port busy for as many cycles."""
         way = self._victim(cache_set)
         assert way is not None
         old = self._set(cache_set)[way]
-        if old and old.dirty:
-            dirty = sum(sector.state in ("dirty", "partial") for sector in old.sectors)
+        dirty = sum(sector.state in ("dirty", "partial") for sector in old.sectors) if old else 0
+        if old and dirty:
             self.misses.append(WriteBack(old.number, dirty))
-            self.port_free = now + dirty
-        return self._allocate(number, cache_set)
+        return self._allocate(number, cache_set), dirty
 
     def _fill(self, request: Request) -> None:
-        """What was written before or is the target of an atomic is dirty as soon as its data are there."""
         line = self.find(request.sector // 4, request.cache_set)
-        sector = line.sectors[request.sector % 4] if line else None
-        if sector and sector.state == "pending":
-            sector.state = "dirty" if sector.written or self.mshrs[request.sector].atomic else "valid"
+        if line:
+            line.sectors[request.sector % 4].fill(is_target_of_atomic=self.mshrs[request.sector].atomic)
         self.filled.append(request.sector)
 
     def _next_filled(self) -> Request:

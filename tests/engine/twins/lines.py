@@ -11,6 +11,8 @@ class Sector:
 
     state: str = "invalid"
     written: int = 0
+    is_awaited: bool = False
+    """Its data are on their way."""
 
     @property
     def readable(self) -> bool:
@@ -20,6 +22,15 @@ class Sector:
         """What was not readable before becomes so when all its bytes have been written."""
         self.written |= mask
         self.state = "dirty" if self.readable or self.written == FULL_SECTOR else "partial"
+
+    def wait(self) -> None:
+        self.state, self.is_awaited = "pending", True
+
+    def fill(self, *, is_target_of_atomic: bool = False) -> None:
+        """Data came: now it can be read, and what was written before or meanwhile is dirty."""
+        if self.is_awaited and self.state in ("pending", "partial"):
+            self.state = "dirty" if self.written or is_target_of_atomic else "valid"
+        self.is_awaited = False
 
 
 @dataclass
