@@ -165,11 +165,6 @@ def test_it_refuses_an_address_mapping_it_cannot_read() -> None:
         Machine(replace(SPEC, dram_address_map="dramid@8;RRBB"))
 
 
-def test_it_refuses_fewer_banks_than_the_address_mapping_names() -> None:
-    with pytest.raises(ConfigurationError, match="4 bank bits, so dram_banks must be at least 16; it is 8"):
-        Machine(load_shipped()["SM86_RTX3070"].with_overrides({"dram_banks": 8}))
-
-
 def test_it_refuses_to_xor_channels_that_are_no_power_of_two() -> None:
     with pytest.raises(
         ConfigurationError, match="partition_indexing 1 takes a power of two of memory_channels, not 12"

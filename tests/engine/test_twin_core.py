@@ -37,6 +37,7 @@ from tests.engine.twins.fetch import Fetch
 from tests.engine.twins.issue import Issue
 from tests.engine.twins.l1 import L1
 from tests.engine.twins.loadstore import LoadStore, Request
+from tests.engine.twins.units import Units
 from tests.engine.twins.warps import Operation
 
 KINDS = {
@@ -192,7 +193,7 @@ def twin_of(spec: GpuSpec, l1_ways: int, threads: int) -> Core:
         threads=threads,
     )
     collector = Collector(subcores, spec.collector_units_per_sm // subcores)
-    return Core(Fetch(slots), Issue(subcores, slots), collector, loadstore, banks, MEMORY_PIPE)
+    return Core(Fetch(slots), Issue(subcores, slots), collector, Units(subcores), loadstore, banks, MEMORY_PIPE)
 
 
 def free_slot(twin: Core, warps: int) -> int:

@@ -8,6 +8,8 @@ from tests.engine.twins.collector import Collector, Instruction
 from tests.engine.twins.fetch import Fetch
 from tests.engine.twins.issue import Issue
 from tests.engine.twins.loadstore import LoadStore
+from tests.engine.twins.units import Operation as Started
+from tests.engine.twins.units import Units
 from tests.engine.twins.warps import Operation, Warp
 
 RESULT_DELAY = 2
@@ -30,13 +32,13 @@ class Core:
     fetch: Fetch
     issue: Issue
     collector: Collector
+    units: Units
     loadstore: LoadStore
     register_banks: int
     memory_pipe: int
     warps: dict[int, Warp] = field(default_factory=dict)
     barriers: dict[int, Barriers] = field(default_factory=dict)
     issued: list[Issued] = field(default_factory=list)
-    unit_free: Counter[tuple[int, int]] = field(default_factory=Counter)
     results: dict[int, list[Issued]] = field(default_factory=dict)
     """By the cycle in which they are written."""
 
@@ -56,7 +58,9 @@ class Core:
         self.collector.cycle(written)
         if has_work:
             latched = {(one.subcore, one.pipe) for one in self.collector.latches}
-            self.issue.cycle(self.warps, self.barriers, latched, self._latch)
+            membars_ended = self.issue.cycle(self.warps, self.barriers, latched, self._latch)
+            if membars_ended:
+                self.loadstore.l1.invalidate_what_came()
         self.fetch.cycle(self.warps)
 
     def _write_results(self, now: int) -> list[set[int]]:
@@ -70,12 +74,14 @@ class Core:
         return written
 
     def _start_units(self, now: int) -> None:
-        for place, instruction in list(self.collector.operands.items()):
-            if place[1] != self.memory_pipe and self.unit_free[place] <= now:
-                del self.collector.operands[place]
-                one = self.issued[instruction.name]
-                self.unit_free[place] = now + one.operation.interval
-                self.results.setdefault(now + one.operation.latency + RESULT_DELAY, []).append(one)
+        waiting = {
+            at: self.issued[one.name] for at, one in self.collector.operands.items() if at[1] != self.memory_pipe
+        }
+        self.units.waiting = {at: Started(one.operation.latency, one.operation.interval) for at, one in waiting.items()}
+        self.units.cycle(now)
+        for at in waiting.keys() - self.units.waiting.keys():
+            del self.collector.operands[at]
+            self.results.setdefault(now + waiting[at].operation.latency + RESULT_DELAY, []).append(waiting[at])
 
     def _dispatch_memory(self, now: int) -> None:
         """The oldest whose operands are read."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 
+from sims.engine.program import BARRIER_WAITS
 from tests.engine.twins.barriers import Barriers
 from tests.engine.twins.warps import Operation, Warp
 
@@ -24,12 +25,19 @@ class Issue:
         barriers: dict[int, Barriers],
         latched: Container[tuple[int, int]],
         on_issue: Callable[[Warp, Operation], None],
-    ) -> None:
-        """One instruction a sub-core at most. ``barriers`` by slot of a warp; ``latched`` are full latches (sub-core, pipe)."""
+    ) -> int:
+        """One instruction a sub-core at most; returns how many MEMBARs ended, as they do when a scheduler looks at their warp.
+
+        ``barriers`` by slot of a warp; ``latched`` are full latches (sub-core, pipe).
+        """
+        membars_ended = 0
         for i in range(self.subcores):
             subcore = (self.turn + i) % self.subcores
             own = [warp for warp in warps.values() if warp.slot % self.subcores == subcore]
             for warp in sorted(own, key=self._distance):
+                if warp.waits_for == "membar" and not warp.pending:
+                    warp.waits_for = ""
+                    membars_ended += 1
                 if self._may_issue(warp, subcore, latched):
                     self.last[subcore] = warp.slot
                     operation = warp.operations[warp.next]
@@ -37,6 +45,7 @@ class Issue:
                     _take_effect(warp, operation, barriers[warp.slot])
                     break
         self.turn += 1
+        return membars_ended
 
     def _distance(self, warp: Warp) -> int:
         """The search begins after the warp of the sub-core that issued last."""
@@ -51,9 +60,7 @@ class Issue:
 
 
 def _still_waits(warp: Warp) -> bool:
-    """MEMBAR waits for register writes, DEPBAR for groups of copies; for the rest somebody else lets the warp go on."""
-    if warp.waits_for == "membar" and not warp.pending:
-        warp.waits_for = ""
+    """DEPBAR waits for groups of copies; for the rest somebody else lets the warp go on."""
     if warp.waits_for == "copies" and not any(warp.groups[: warp.awaited_groups]):
         warp.waits_for = ""
     return warp.waits_for != ""
@@ -72,7 +79,8 @@ def _take_effect(warp: Warp, operation: Operation, barriers: Barriers) -> None:
             warp.waits_for = "end"
             barriers.exited()
         case "barrier" | "arrive" if has_lanes:
-            barriers.arrive(warp, operation.operand & 15, operation.operand >> 4, operation.kind == "barrier")
+            waits = operation.kind == "barrier" or operation.operand & BARRIER_WAITS
+            barriers.arrive(warp, operation.operand & 15, operation.operand % BARRIER_WAITS >> 4, waits)
         case "membar":
             warp.waits_for = "membar"
         case "atomic" if has_lanes:
