@@ -111,7 +111,6 @@ def _named(
     values: dict[str, float] = {
         "gpu_sim_cycle": cycles + spec.launch_latency_cycles,
         "gpgpu_n_tot_w_icount": instructions,
-        "gpgpu_n_tot_thrd_icount": 32 * instructions,
         "gpu_tot_issued_cta": program.shape.ctas,
         "gpgpu_n_shmem_bkconflict": int(sm[counters.SHARED_CONFLICTS]),
         "gpgpu_n_l1cache_bkconflict": int(sm[counters.L1_BANK_CONFLICTS]),

@@ -155,6 +155,7 @@ def _multiprocessors(values: OptionValues) -> dict[str, Any]:
         "launch_latency_cycles": values.integer("gpgpu_kernel_launch_latency"),
         "cta_launch_latency_cycles": values.integer("gpgpu_TB_launch_latency"),
         "memcpy_fills_l2": values.flag("gpgpu_perf_sim_memcpy"),
+        "clock_gated_lanes": values.flag("gpgpu_clock_gated_lanes"),
     }
 
 

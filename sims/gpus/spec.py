@@ -52,6 +52,8 @@ class GpuSpec:
     launch_latency_cycles: int = 5000
     cta_launch_latency_cycles: int = 0
     memcpy_fills_l2: bool = True
+    clock_gated_lanes: bool = False
+    """Idle lanes are not clocked: ``gpgpu_n_tot_thrd_icount`` counts active lanes only. Costs no time."""
 
     # Functional units by class: int sp half is derived, dp sfu branch texture tensor uniform gmma
     units: dict[str, UnitTiming] = field(default_factory=dict)

@@ -39,6 +39,7 @@ def _chip(spec: GpuSpec) -> dict[str, object]:
         "gpgpu_TB_launch_latency": spec.cta_launch_latency_cycles,
         "gpgpu_max_concurrent_kernel": 128,
         "gpgpu_perf_sim_memcpy": int(spec.memcpy_fills_l2),
+        "gpgpu_clock_gated_lanes": int(spec.clock_gated_lanes),
         "visualizer_enabled": 0,
         "power_simulation_enabled": 0,
         "gpgpu_memlatency_stat": 14,

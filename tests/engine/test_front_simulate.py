@@ -65,6 +65,13 @@ def test_every_instruction_is_counted_once(trace: Callable[..., Path]) -> None:
     assert (report.warp_instructions, report.instructions, report.stats["gpgpu_n_tot_w_icount"]) == (8, 256, 8)
 
 
+@pytest.mark.parametrize(("gated", "lanes"), [(False, 32), (True, 16)])
+def test_thread_instructions_are_lanes_that_are_clocked(trace: Callable[..., Path], gated: bool, lanes: int) -> None:
+    path = trace(header(ctas=1) + cta(["0010 0000ffff 1 R4 IADD3 2 R5 R6 0 0 ", EXIT]))
+    (report,) = simulate(read_plan(path), SPEC.with_overrides({"clock_gated_lanes": gated}), EXACT)
+    assert report.stats["gpgpu_n_tot_thrd_icount"] == lanes + 32
+
+
 def test_every_sector_is_accounted_for(trace: Callable[..., Path]) -> None:
     stats = run(trace(kernel_text(BASE)))[0].stats
     assert (stats["gpgpu_n_mem_read_global"], stats["gpgpu_n_mem_write_global"], stats["total dram reads"]) == (8, 8, 8)

@@ -96,7 +96,8 @@ def report_of(
     stats: dict[str, Stat] = dict(result.counters)
     stats["gpu_sim_insn"] = counts.thread_instructions
     stats["gpgpu_n_tot_w_icount"] = counts.counted_warp_instructions
-    stats["gpgpu_n_tot_thrd_icount"] = 32 * counts.counted_warp_instructions
+    lanes = counts.thread_instructions if spec.clock_gated_lanes else 32 * counts.counted_warp_instructions
+    stats["gpgpu_n_tot_thrd_icount"] = lanes
     stats |= _own_stats(result, spec)
     stats["cascade_limiter"] = limiter
     dram = stats["total dram reads"], stats["total dram writes"]
