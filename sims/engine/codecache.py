@@ -8,10 +8,8 @@ again. A folder that cannot be written is replaced by a temporary one; one with 
 
 import fcntl
 import hashlib
-import io
 import json
 import os
-import pickle
 import re
 import shutil
 import tempfile
@@ -104,17 +102,11 @@ def heal(folder: Path) -> bool:
 
 
 def _is_index(path: Path, data: bytes) -> bool:
-    """Whether Numba can read the file as an index in which each overload has a file of its own (it may be yet to come)."""
+    """Whether the file names a code file for each overload (which may be yet to come), none of them twice."""
     if path.suffix != INDEX_SUFFIX:
         return False
-    try:
-        stream = io.BytesIO(data)
-        pickle.load(stream)  # noqa: S301 - Numba's version; Numba itself reads the file so a moment later
-        _, overloads = pickle.load(stream)  # noqa: S301
-        names = list(overloads.values())
-        return len(set(names)) == len(names) and all(name.startswith(path.stem) for name in names)
-    except Exception:  # a damaged pickle can raise anything
-        return False
+    names = re.findall(re.escape(f"{path.stem}.").encode() + rb"\d+" + re.escape(CODE_SUFFIX).encode(), data)
+    return 0 < len(names) == len(set(names))
 
 
 def is_sealed(folder: Path) -> bool:

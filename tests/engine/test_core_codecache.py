@@ -55,8 +55,9 @@ def test_an_overload_that_was_added_to_a_sealed_folder_leaves_it_alone(folder: P
 
 def test_an_index_that_gives_two_overloads_one_file_empties_its_folder(folder: Path) -> None:
     codecache.seal(folder)
-    add_overload(folder, "sm.run.1.nbc")
-    (folder / "sm.run.1.nbc").write_bytes(b"compiled code.")
+    add_overload(folder, "sm.run.2.nbc")
+    index = folder / "sm.run.nbi"
+    index.write_bytes(index.read_bytes().replace(b"sm.run.2.nbc", b"sm.run.1.nbc"))
     assert codecache.heal(folder)
 
 
