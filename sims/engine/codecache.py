@@ -27,6 +27,10 @@ INDEX_SUFFIX, CODE_SUFFIX = ".nbi", ".nbc"
 """Numba's files: what a function has been compiled for, and the code for one of these."""
 WAIT_S = 0.2
 
+_run_through: set[Path] = set()
+"""Folders whose code this process has loaded: looking at hundreds of files again before each kernel would cost more than a small
+kernel takes."""
+
 
 def source_hash() -> str:
     """A hash over the sources of compiled code and Numba's version: equal hashes mean equal compiled code."""
@@ -129,18 +133,23 @@ def compiling(should_stop: Callable[[], bool]) -> Iterator[None]:
     Two that start together would else both spend a minute on the same. The lock goes with its holder, however that ends.
     """
     folder = Path(str(numba.config.CACHE_DIR))
+    if folder in _run_through:
+        yield
+        return
     if is_sealed(folder):
         before = _times(folder)
         yield
         # Numba compiles again what it takes for changed: a source that was checked out again has another time.
         if _times(folder) != before:
             seal(folder)
+        _run_through.add(folder)
         return
     with (folder / ".lock").open("w") as lock:
         while not _taken(lock) and not should_stop():
             time.sleep(WAIT_S)
         yield
         seal(folder)
+    _run_through.add(folder)
 
 
 def _taken(lock: TextIO) -> bool:

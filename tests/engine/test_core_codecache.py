@@ -104,6 +104,14 @@ def test_what_is_compiled_again_in_a_sealed_folder_is_sealed_again(folder: Path)
     assert not codecache.heal(folder)
 
 
+def test_a_folder_is_looked_at_before_the_first_kernel_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with codecache.compiling(lambda: False):
+        pass
+    monkeypatch.setattr(codecache, "_files", lambda _: pytest.fail("looked again"))
+    with codecache.compiling(lambda: False):
+        pass
+
+
 def test_a_change_of_compiled_code_makes_another_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     before = codecache.source_hash()
     monkeypatch.setattr(numba, "__version__", "another")
