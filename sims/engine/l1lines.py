@@ -42,21 +42,18 @@ def touch(sm: Record, cache_set: int, x: int, now: int) -> None:
     while older >= 0 and sm.line[older].stamp == now and older > x:
         newer = older
         older = np.int64(sm.line[older].older)
-    line.newer = newer
-    line.older = older
-    if newer >= 0:
-        sm.line[newer].older = x
-    else:
-        sm.l1_newest[cache_set] = x
-    if older >= 0:
-        sm.line[older].newer = x
-    else:
-        sm.l1_oldest[cache_set] = x
+    _put_next(sm, cache_set, newer, x)
+    _put_next(sm, cache_set, x, older)
 
 
 @compiled
 def _unlink(sm: Record, cache_set: int, x: int) -> None:
-    older, newer = sm.line[x].older, sm.line[x].newer
+    _put_next(sm, cache_set, sm.line[x].newer, sm.line[x].older)
+
+
+@compiled
+def _put_next(sm: Record, cache_set: int, newer: int, older: int) -> None:
+    """Line ``older`` comes right after ``newer``; -1 on either side is the list's end."""
     if newer >= 0:
         sm.line[newer].older = older
     else:
@@ -190,8 +187,5 @@ def _make_oldest(sm: Record, cache_set: int, x: int) -> None:
     if sm.l1_oldest[cache_set] == x:
         return
     _unlink(sm, cache_set, x)
-    line = sm.line[x]
-    line.older = -1
-    line.newer = sm.l1_oldest[cache_set]
-    sm.line[line.newer].older = x
-    sm.l1_oldest[cache_set] = x
+    _put_next(sm, cache_set, sm.l1_oldest[cache_set], x)
+    _put_next(sm, cache_set, x, -1)
