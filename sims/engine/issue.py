@@ -42,7 +42,7 @@ def issue_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
             candidates &= ~sm.pipe_warps[count_trailing_zeros(blocked)]
             blocked &= blocked - np.uint64(1)
         last, chosen = np.int64(sm.last_issued[subcore]), np.int64(-1)
-        membars = _membars_over(sm, sm.membars & gpu.subcore_warps[subcore], now)
+        membars = _membars_over(sm, sm.membars & gpu.subcore_warps[subcore])
         while candidates:
             warp = choose(gpu, sm, subcore, candidates)
             pipe = sm.warp_pipe[warp]
@@ -64,13 +64,13 @@ def issue_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
 
 
 @compiled
-def _membars_over(sm: Record, waiting: Word, now: int) -> Word:
-    """Of the warps whose MEMBAR has not ended those that have no register write pending any more."""
+def _membars_over(sm: Record, waiting: Word) -> Word:
+    """Of the warps whose MEMBAR has not ended those that the scoreboard no longer holds back."""
     over = waiting
     while waiting:
         warp = count_trailing_zeros(waiting)
         waiting &= waiting - np.uint64(1)
-        if sm.warp_unknown[warp] > 0 or sm.warp_last_write[warp] > now:
+        if sm.warp_state[warp] == MEMBAR_WAIT:
             over &= ~bit(warp)
     return over
 
