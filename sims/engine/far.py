@@ -1,8 +1,8 @@
 """A call that nothing is inlined over.
 
 Numba compiles whatever a function calls into it once more, and whatever calls that again: the whole SM would be optimised a
-dozen times over on its way up to the loop. Here the call goes to an address instead, so the SM is compiled once. This takes a
-quarter off the time of the first use and costs nothing where the callee runs for microseconds.
+dozen times over on its way up to the loop. Here the call goes to an address instead, so the SM is compiled once. It
+took a quarter off LLVM's part of the first use, and costs nothing where the callee runs for microseconds.
 """
 
 from typing import Any
