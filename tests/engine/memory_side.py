@@ -15,6 +15,25 @@ from tests.engine.twins.l2 import Request
 KINDS = {"load": LOAD, "store": STORE, "bypass": BYPASS_LOAD, "atomic": ATOMIC}
 
 
+def push(memory: Memory, queue: np.void, index: int, time: int) -> None:
+    """Append a packet that may leave from cycle ``time`` on."""
+    memory.packets[index]["time"] = time
+    if queue["count"]:
+        memory.packets[queue["tail"]]["next"] = index
+    else:
+        queue["head"] = index
+    queue["tail"] = index
+    queue["count"] += 1
+
+
+def pop(memory: Memory, queue: np.void) -> int:
+    """Take the oldest packet."""
+    index = int(queue["head"])
+    queue["head"] = memory.packets[index]["next"]
+    queue["count"] -= 1
+    return index
+
+
 @dataclass
 class MemorySide:
     """Memory of a GPU and what compiled code takes of it."""
@@ -39,19 +58,10 @@ class MemorySide:
         return request.name
 
     def push(self, queue: np.void, index: int, time: int = 0) -> None:
-        self.memory.packets[index]["time"] = time
-        if queue["count"]:
-            self.memory.packets[queue["tail"]]["next"] = index
-        else:
-            queue["head"] = index
-        queue["tail"] = index
-        queue["count"] += 1
+        push(self.memory, queue, index, time)
 
     def pop(self, queue: np.void) -> int:
-        index = int(queue["head"])
-        queue["head"] = self.memory.packets[index]["next"]
-        queue["count"] -= 1
-        return index
+        return pop(self.memory, queue)
 
     def names(self, queue: np.void) -> list[int | tuple[int, int, int]]:
         """What lies in a queue, oldest first: packet numbers, and of write-backs bank, row and bytes."""

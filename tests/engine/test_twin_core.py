@@ -30,6 +30,7 @@ from sims.engine.statics import MEMORY_PIPE
 from sims.engine.trace import Trace
 from sims.gpus import GpuSpec, load_shipped
 from tests.engine.kernel_texts import EXIT, cta, header
+from tests.engine.memory_side import pop, push
 from tests.engine.random_kernels import GLOBAL_BASE, WAIT_FOR_COPIES, random_line
 from tests.engine.twins.collector import Collector
 from tests.engine.twins.core import Core
@@ -124,21 +125,10 @@ class Compiled:
         return kind, int(packet["address"]), 0 if kind == "load" else int(packet["byte_mask"])
 
     def take_request(self) -> int:
-        queue = self.memory.ports[0]["sent"]
-        index = int(queue["head"])
-        queue["head"] = self.memory.packets[index]["next"]
-        queue["count"] -= 1
-        return index
+        return pop(self.memory, self.memory.ports[0]["sent"])
 
     def reply(self, index: int, now: int) -> None:
-        queue = self.memory.ports[0]["replies"]
-        self.memory.packets[index]["time"] = now
-        if queue["count"]:
-            self.memory.packets[queue["tail"]]["next"] = index
-        else:
-            queue["head"] = index
-        queue["tail"] = index
-        queue["count"] += 1
+        push(self.memory, self.memory.ports[0]["replies"], index, now)
 
     def operations(self, cta_number: int) -> list[list[Operation]]:
         """What each warp of the CTA runs, in the twin's words."""
