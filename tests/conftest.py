@@ -18,8 +18,6 @@ os.environ["CASCADE_DATA"] = tempfile.mkdtemp(prefix="cascade-tests-")
 os.environ["CASCADE_TOKEN"] = "test-token-of-this-session"
 # A shell's background job ignores Ctrl-C, and so would every process that a test starts and then wants to end with it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# Compiling the engine takes most of a minute: every installation that tests start shares one folder of compiled code.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).resolve().parent.parent / ".pytest_cache" / "engine"))
 os.environ["DJANGO_SETTINGS_MODULE"] = "cascade_site.settings"
 django.setup()
 

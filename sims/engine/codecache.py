@@ -144,6 +144,8 @@ def compiling(should_stop: Callable[[], bool]) -> Iterator[None]:
             seal(folder)
         _run_through.add(folder)
         return
+    # Somebody may have thrown the folder away since this process looked at it.
+    folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
         while not _taken(lock) and not should_stop():
             time.sleep(WAIT_S)

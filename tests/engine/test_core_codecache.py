@@ -1,6 +1,7 @@
 """The folder of compiled code: damaged ones are emptied, whole ones are left alone, one process compiles for all."""
 
 import pickle
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -81,6 +82,13 @@ def test_only_one_compiles_while_nothing_is_sealed(folder: Path) -> None:
         order.append("first")
     waiting.join(10)
     assert order == ["first", "second"]
+
+
+def test_a_folder_that_was_thrown_away_is_made_again(folder: Path) -> None:
+    shutil.rmtree(folder)
+    with codecache.compiling(lambda: False):
+        pass
+    assert folder.is_dir()
 
 
 def test_who_waits_can_be_stopped(folder: Path) -> None:
