@@ -17,7 +17,7 @@ from sims.engine.ctas import NO_EXIT, prepare_sms
 from sims.engine.errors import Cancelled, KernelError
 from sims.engine.far import sm_run_address
 from sims.engine.mbarrier import TOO_MANY_MBARRIERS
-from sims.engine.memory import Memory, Networks, new_memory, new_networks
+from sims.engine.memory import Memory, Networks, new_memory, new_networks, sparse_zeros
 from sims.engine.occupancy import Occupancy, occupancy_of
 from sims.engine.parameters import MAX_L1_MSHRS, MAX_WARPS, parameters_of
 from sims.engine.pointers import Pointer, bundle, rows, struct
@@ -248,20 +248,21 @@ def _who_waits(sms: NDArray[np.void]) -> str:
 
 def _snapshot(sms: NDArray[np.void], memory: Memory, cycle: int) -> Counts:
     """All counters as they were when ``cycle`` began; the memory side has run on."""
-    later = memory.channels["recent_cycle"] >= max(cycle, 1)
-    ahead = np.where(later[:, :, None], memory.channels["recent"], 0).sum(axis=1)
+    counted = memory.channels["counter"].copy()
+    channels, cycles = np.nonzero(memory.channels["recent_cycle"] >= max(cycle, 1))
+    np.subtract.at(counted, channels, memory.channels["recent"][channels, cycles])
     return Counts(
         sm=sms["counter"].copy(),
         stall=sms["stall"].sum(axis=0),
         busy=sms["busy"].sum(axis=0),
         slice=memory.slices["counter"].copy(),
-        channel=memory.channels["counter"] - ahead,
+        channel=counted,
     )
 
 
 def new_sms(spec: GpuSpec, gpu: np.void) -> NDArray[np.void]:
     """SMs without work."""
-    sms = np.zeros(spec.sms, SM_STATE)
+    sms = sparse_zeros(spec.sms, SM_STATE)
     subcores = int(gpu["subcores"])
     sms["index"] = np.arange(spec.sms)
     sms["warp_subcore"] = np.arange(MAX_WARPS) % subcores

@@ -1,5 +1,6 @@
 """State of the memory side: L2 slices, DRAM channels, packets. Rules are in l2.py, dram.py and crossbar.py."""
 
+import mmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,6 +158,17 @@ class Networks(NamedTuple):
     clock: Table
 
 
+def sparse_zeros(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Zeros of which only the pages that are touched take memory, from a cache line on.
+
+    NumPy asks the kernel for huge pages. Of what has room for the worst case they would clear all: tenths of a second.
+    """
+    pages = mmap.mmap(-1, length * dtype.itemsize, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        pages.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(pages, dtype)
+
+
 def aligned_zeros(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Zeros that begin at a cache line, so that records of a line's size do not straddle two."""
     raw = np.zeros(length * dtype.itemsize + CACHE_LINE_BYTES, np.uint8)
@@ -165,8 +177,7 @@ def aligned_zeros(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _pools(memory: Memory) -> None:
-    """Chain each pool's packets."""
-    memory.packets["next"] = np.arange(1, len(memory.packets) + 1)
+    """Give each SM and each channel its packets."""
     for i, port in enumerate(memory.ports):
         port["free"], port["free_count"] = i * PACKETS_PER_SM, PACKETS_PER_SM
     base = len(memory.ports) * PACKETS_PER_SM
@@ -183,7 +194,7 @@ def new_memory(spec: GpuSpec) -> Memory:
     slices, lines = spec.l2_slices, spec.l2_sets * spec.l2_ways
     packets = spec.sms * PACKETS_PER_SM + spec.memory_channels * PACKETS_PER_CHANNEL
     memory = Memory(
-        packets=aligned_zeros(packets, PACKET),
+        packets=sparse_zeros(packets, PACKET),
         ports=aligned_zeros(spec.sms, PORT),
         slices=np.zeros(slices, SLICE),
         tags=np.full(slices * lines, -1, np.int64),

@@ -47,7 +47,7 @@ def offer(side: MemorySide, burst: Burst) -> int:
     index = burst.name
     if burst.is_write:
         index = int(channel["free"])
-        channel["free"] = side.memory.packets[index]["next"]
+        channel["free"] = index + 1 + side.memory.packets[index]["next"]
         channel["free_count"] -= 1
     packet = side.memory.packets[index]
     packet["kind"], packet["slice"] = WRITE_BACK if burst.is_write else LOAD, CHANNEL * SLICES + burst.own
