@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from sims.engine.codetable import code_table
 from sims.engine.errors import KernelError
 from sims.engine.program import KIND_ALU, KIND_BARRIER, KIND_BARRIER_ARRIVE, CtaChunk, Program
-from sims.engine.statics import CODE, code_table
+from sims.engine.statics import CODE
 from sims.engine.trace import Trace
 from sims.gpus.spec import GpuSpec
 

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from sims.engine.decode.patterns import PATTERN_DTYPE
 from sims.engine.isa import Group, OpcodeClass, classify
 
 MAX_STATICS = 1 << 16
+KEPT_LINES = 1 << 13
+"""Lines whose meaning is kept: a step's kernels are the same few, over and over, and each is decoded anew."""
 _REGISTER = re.compile(r"(UR|R|UP|P)(\d{1,3})")
 _MARKS = ("Val", "NoVal")
 
@@ -39,6 +42,7 @@ class InstructionText:
     """Its part from the destination count on: what a later line must repeat to be the same instruction."""
 
 
+@lru_cache(maxsize=KEPT_LINES)
 def parse_instruction(line: bytes, leading_fields: int) -> InstructionText:
     """Read the constant part of one line; raises :class:`LineError` with a sentence about what is wrong."""
     fields = [(match.start(), match.group().decode("latin-1")) for match in re.finditer(rb"\S+", line)]
@@ -240,6 +244,7 @@ def operand_action(info: OpcodeClass) -> int:
     }.get(info.space, lay.OPERAND_NONE)
 
 
+@lru_cache(maxsize=KEPT_LINES)
 def static_record(instruction: InstructionText, info: OpcodeClass, space: int) -> tuple[object, ...]:
     """The record in the field order of ``STATIC_DTYPE``. Only vector registers take part in the scoreboard."""
     destination = next((int(name[1:]) for name in instruction.destinations if name.startswith("R")), -1)
