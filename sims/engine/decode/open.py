@@ -1,6 +1,6 @@
 """Opens a kernel file as a program."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -42,17 +42,18 @@ def open_program(
     *,
     shelf: TableShelf | None = None,
     chunk_instructions: int = CHUNK_INSTRUCTIONS,
+    read_by: Callable[[Iterator[bytes]], Iterator[bytes]] = iter,
 ) -> Iterator[TextProgram]:
     """A kernel file (``.traceg`` or ``.tracez``, compressed or not) as a program; the file is closed at the end.
 
-    ``shelf`` carries what kernels have in common from one to the next.
+    ``shelf`` carries what kernels have in common from one to the next. ``read_by`` gets the body's blocks and hands them on.
     Raises ``TraceError`` for a bad header here, for a bad body while chunks are read.
     """
     header, body = open_body(source, name)
     with body:
         yield TextProgram(
             shape_of(header),
-            blocks_of(body),
+            read_by(blocks_of(body)),
             file=body.file,
             first_line=body.first_line,
             leading_fields=leading_fields_of(header),

@@ -15,7 +15,7 @@ from sims.engine.pointers import Pointer, bundle
 from sims.engine.program import CtaChunk, KernelShape
 from traces.accelsim.errors import TraceError
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 18
 CHUNK_INSTRUCTIONS = 1 << 17
 MAX_LINE_BYTES = 1 << 22
 """No instruction line comes near this; a file without newlines must not fill the memory."""
@@ -62,7 +62,8 @@ class TextProgram:
         self._state["shared_base"], self._state["local_base"] = shared_base, local_base
         self._state["chunk_instructions"] = chunk_instructions
         self._state["ctas_wanted"] = shape.ctas
-        self._data = b""
+        self._data = bytearray()
+        """Text before the state's ``end`` and padding, where the scanner reads it."""
         self._delivered = 0
         self._cut_line = False
         self._partial = b""
@@ -142,23 +143,32 @@ class TextProgram:
                 break
             if size > MAX_LINE_BYTES:
                 raise self._trace_error(f"this line is longer than {MAX_LINE_BYTES} bytes; it is not a trace line")
-        data = b"".join(parts)
-        cut = data.rfind(b"\n") + 1
+        self._make_room(size + len(_PADDING))
+        filled = 0
+        for part in parts:
+            self._data[filled : filled + len(part)] = part
+            filled += len(part)
+        cut = self._data.rfind(b"\n", 0, filled) + 1
         if not cut:
             # The text ends without a newline: harmless after the last CTA, told as a cut line inside one.
-            self._cut_line = bool(data)
-            cut = len(data)
-        self._partial = data[cut:]
-        self._data = data[:cut] + _PADDING
-        self._use(buffer=np.frombuffer(self._data, np.uint8))
+            self._cut_line = filled > 0
+            cut = filled
+        self._partial = bytes(self._data[cut:filled])
+        self._data[cut : cut + len(_PADDING)] = _PADDING
         self._state["position"] = 0
         self._state["end"] = cut + (1 if self._cut_line else 0)
         return bool(self._state["end"] > 0)
 
+    def _make_room(self, size: int) -> None:
+        """A new place is a new array for the scanner, so there is one for all blocks."""
+        if size > len(self._data):
+            self._data = bytearray(size + size // 8)
+            self._use(buffer=np.frombuffer(self._data, np.uint8))
+
     def _learn_text(self) -> None:
         """The scanner stands at a line whose text it does not know: parse it in Python, once."""
         start = int(self._state["position"])
-        line = self._data[start : self._line_end(start)]
+        line = bytes(self._data[start : self._line_end(start)])
         try:
             self._table.add(parse_instruction(line, int(self._state["leading_fields"])))
         except LineError as error:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from itertools import pairwise
 from types import TracebackType
 from typing import Self
@@ -10,18 +10,33 @@ from typing import Self
 from sims.engine.decode import open_program
 from sims.engine.decode.text import CHUNK_INSTRUCTIONS
 from sims.engine.front.plan import Launch
+from sims.engine.front.readahead import ReadAhead, result_of
 from sims.engine.program import CtaChunk, Program, ProgramView
 
 
 class Begun:
-    """A kernel's file, open, and its first chunk. Raises ``TraceError``."""
+    """A kernel's file, which ``pool`` opens, and its first chunk, which it decodes. There to be waited for."""
 
-    def __init__(self, launch: Launch, chunk_instructions: int) -> None:
-        with ExitStack() as stack:
-            self.program = stack.enter_context(open_program(launch.file, chunk_instructions=chunk_instructions))
-            self.chunks = self.program.chunks()
-            self.first = next(self.chunks, None)
-            self.file = stack.pop_all()
+    def __init__(self, launch: Launch, chunk_instructions: int, pool: ThreadPoolExecutor) -> None:
+        self.reading = ReadAhead()
+        self.file = ExitStack()
+        self._begun = pool.submit(self._begin, launch, chunk_instructions)
+
+    def _begin(self, launch: Launch, chunk_instructions: int) -> None:
+        opened = open_program(launch.file, chunk_instructions=chunk_instructions, read_by=self.reading.of)
+        self.program = self.file.enter_context(opened)
+        self.chunks = self.program.chunks()
+        self.first = next(self.chunks, None)
+
+    def wait(self) -> None:
+        """Until all is there. Raises ``TraceError``."""
+        result_of(self._begun, self.reading)
+
+    def close(self) -> None:
+        """Close the file, once nobody opens it any more."""
+        if not self._begun.cancel():
+            self._begun.exception()
+        self.file.close()
 
 
 class AheadProgram(ProgramView):
@@ -41,13 +56,12 @@ class AheadProgram(ProgramView):
         while chunk is not None:
             self._upcoming = self._pool.submit(self._decode)
             yield chunk
-            chunk = self._upcoming.result()
+            chunk = result_of(self._upcoming, self._begun.reading)
 
     def close(self) -> None:
         """Wait for what is under way, so that the trace can be closed."""
         if self._upcoming is not None and not self._upcoming.cancel():
             self._upcoming.exception()
-        self._begun.file.close()
 
     def _decode(self) -> CtaChunk | None:
         chunk = next(self._begun.chunks, None)
@@ -62,7 +76,7 @@ class Opener:
     def __init__(self, in_a_row: list[Launch], pool: ThreadPoolExecutor | None) -> None:
         self._following = {launch.uid: after for launch, after in pairwise(in_a_row)}
         self._pool = pool
-        self._begun: dict[int, Future[Begun]] = {}
+        self._begun: dict[int, Begun] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -71,8 +85,7 @@ class Opener:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for begun in self._begun.values():
-            if not begun.cancel() and begun.exception() is None:
-                begun.result().file.close()
+            begun.close()
 
     @contextmanager
     def open(self, launch: Launch, chunk_instructions: int = CHUNK_INSTRUCTIONS) -> Iterator[Program]:
@@ -81,14 +94,16 @@ class Opener:
             with open_program(launch.file, chunk_instructions=chunk_instructions) as program:
                 yield program
             return
-        begun = self._begun.pop(launch.uid, None) or self._pool.submit(Begun, launch, chunk_instructions)
-        ahead = AheadProgram(begun.result(), self._pool, lambda: self._begin_next(launch, chunk_instructions))
+        begun = self._begun.pop(launch.uid, None) or Begun(launch, chunk_instructions, self._pool)
         try:
-            yield ahead
+            begun.wait()
+            ahead = AheadProgram(begun, self._pool, lambda: self._begin_next(launch, chunk_instructions))
+            with closing(ahead):
+                yield ahead
         finally:
-            ahead.close()
+            begun.close()
 
     def _begin_next(self, launch: Launch, chunk_instructions: int) -> None:
         following = self._following.get(launch.uid)
         if following is not None and self._pool is not None:
-            self._begun[following.uid] = self._pool.submit(Begun, following, chunk_instructions)
+            self._begun[following.uid] = Begun(following, chunk_instructions, self._pool)
