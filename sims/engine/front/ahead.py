@@ -1,9 +1,8 @@
-"""Decoding ahead: the next part of a trace, then the next kernel's first, is decoded while this one is simulated."""
+"""Decoding ahead: the next part of a trace, then the first one of the next kernels, is decoded while this one is simulated."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
-from itertools import pairwise
 from types import TracebackType
 from typing import Self
 
@@ -12,6 +11,9 @@ from sims.engine.decode.text import CHUNK_INSTRUCTIONS
 from sims.engine.front.plan import Launch
 from sims.engine.front.readahead import ReadAhead, result_of
 from sims.engine.program import CtaChunk, Program, ProgramView
+
+KERNELS_AHEAD = 3
+"""Kernels of which the first chunk is decoded before their turn: after a short one there would be none with one alone."""
 
 
 class Begun:
@@ -74,7 +76,8 @@ class Opener:
     """Opens kernels. With a ``pool`` they are decoded ahead there, beyond the kernel's end if they are opened ``in_a_row``."""
 
     def __init__(self, in_a_row: list[Launch], pool: ThreadPoolExecutor | None) -> None:
-        self._following = {launch.uid: after for launch, after in pairwise(in_a_row)}
+        self._in_a_row = in_a_row
+        self._place = {launch.uid: place for place, launch in enumerate(in_a_row)}
         self._pool = pool
         self._begun: dict[int, Begun] = {}
 
@@ -94,16 +97,18 @@ class Opener:
             with open_program(launch.file, chunk_instructions=chunk_instructions) as program:
                 yield program
             return
-        begun = self._begun.pop(launch.uid, None) or Begun(launch, chunk_instructions, self._pool)
+        pool = self._pool
+        begun = self._begun.pop(launch.uid, None) or Begun(launch, chunk_instructions, pool)
         try:
             begun.wait()
-            ahead = AheadProgram(begun, self._pool, lambda: self._begin_next(launch, chunk_instructions))
+            ahead = AheadProgram(begun, pool, lambda: self._begin_next(launch, chunk_instructions, pool))
             with closing(ahead):
                 yield ahead
         finally:
             begun.close()
 
-    def _begin_next(self, launch: Launch, chunk_instructions: int) -> None:
-        following = self._following.get(launch.uid)
-        if following is not None and self._pool is not None:
-            self._begun[following.uid] = Begun(following, chunk_instructions, self._pool)
+    def _begin_next(self, launch: Launch, chunk_instructions: int, pool: ThreadPoolExecutor) -> None:
+        after = self._place.get(launch.uid, len(self._in_a_row)) + 1
+        for following in self._in_a_row[after : after + KERNELS_AHEAD]:
+            if following.uid not in self._begun:
+                self._begun[following.uid] = Begun(following, chunk_instructions, pool)

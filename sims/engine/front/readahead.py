@@ -20,15 +20,16 @@ class ReadAhead:
     """
 
     def __init__(self) -> None:
-        self._blocks: Iterator[bytes] = iter(())
+        self._blocks: Iterator[bytes] | None = None
         self._waiting: deque[bytes | Exception | None] = deque()
         """Blocks, then an error or None for the end."""
-        self._ended = True
+        self.has_all = False
+        """Whether there is nothing more to read."""
         self._lock = Lock()
 
     def of(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         """These blocks; there is nothing to read before."""
-        self._blocks, self._ended = blocks, False
+        self._blocks = blocks
         return self
 
     def __iter__(self) -> Iterator[bytes]:
@@ -50,28 +51,24 @@ class ReadAhead:
     def read_one(self) -> bool:
         """Read one more block ahead; False where enough wait or there is none."""
         with self._lock:
-            if self._ended or len(self._waiting) >= ROOM_BLOCKS:
+            if self._blocks is None or self.has_all or len(self._waiting) >= ROOM_BLOCKS:
                 return False
             self._read()
             return True
 
     def _read(self) -> None:
-        if self._ended:
-            self._waiting.append(None)
-            return
         try:
-            block = next(self._blocks, None)
+            block: bytes | Exception | None = next(self._blocks or iter(()), None)
         except Exception as error:
-            self._waiting.append(error)
-            self._ended = True
-            return
+            # Nothing comes from the body's reader after it.
+            block = error
         self._waiting.append(block)
-        self._ended = block is None
+        self.has_all = not isinstance(block, bytes)
 
 
 def result_of(future: Future[Result], reading: ReadAhead) -> Result:
     """What another thread makes of the blocks; until it is there this one reads ahead for it."""
-    while not future.done():
+    while not future.done() and not reading.has_all:
         if not reading.read_one():
             wait([future], PAUSE_S)
     return future.result()
