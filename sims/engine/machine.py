@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,14 @@ from sims.engine.smstate import IN_FLIGHT, LOAD_SLOTS, MBARRIERS, MESSAGES, SM_S
 from sims.engine.team import TEAM
 from sims.engine.threads import MAX_THREADS
 from sims.gpus.spec import GpuSpec
-from sims.gpus.support import unsupported
 
 SLICE_SECONDS = 0.1
 """How long compiled code should run before it looks up; the budget of quanta adapts to it."""
+
+
+def pool_for(threads: int) -> ThreadPoolExecutor:
+    """The threads beside the one that asks for them."""
+    return ThreadPoolExecutor(max(1, threads - 1), "engine")
 
 
 @dataclass(frozen=True)
@@ -50,18 +54,15 @@ class Machine:
 
     spec: GpuSpec
     threads: int = 1
-    unsupported: list[str] = field(init=False)
-    """What the configuration asks for and the model lacks."""
-    pool: ThreadPoolExecutor = field(init=False)
-    """The other threads. They can do other work first: the simulation counts on those that are there."""
+    pool: ThreadPoolExecutor | None = None
+    """Where the other threads come from. They can do other work first: the simulation counts on those that are there."""
 
     def __post_init__(self) -> None:
-        self.unsupported = unsupported(self.spec)
         self._gpu = parameters_of(self.spec)
         self._team = np.zeros(1, TEAM)[0]
         self.threads = min(self.threads, MAX_THREADS)
         self._team["threads"] = self.threads
-        self.pool = ThreadPoolExecutor(max(1, self.threads - 1), "engine")
+        self._pool = self.pool or pool_for(self.threads)
         self._reset()
 
     def _reset(self) -> None:
@@ -174,7 +175,7 @@ class Machine:
         called: list[Future[None]] = []
         try:
             for thread in range(1, self.threads):
-                called.append(self.pool.submit(sharing.help_out, running, memory, networks, trace, generation, thread))
+                called.append(self._pool.submit(sharing.help_out, running, memory, networks, trace, generation, thread))
             yield
         finally:
             if called and int(self._team["generation"]) == generation:

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 from sims.engine.clock import CLOCK, SCHEDULE, SCHEDULE_CYCLES
 from sims.engine.counters import CACHE_COUNTERS, CHANNEL_COUNTERS
-from sims.engine.errors import ConfigurationError
 from sims.engine.jit import Table
 from sims.engine.packets import PACKET, PACKETS_PER_CHANNEL, PACKETS_PER_SM, PORT, QUEUE
-from sims.engine.parameters import MAX_DRAM_BANKS, MAX_DRAM_GROUPS, MAX_L2_MSHRS, MAX_SLICES_PER_CHANNEL
+from sims.engine.parameters import MAX_DRAM_BANKS, MAX_DRAM_GROUPS, MAX_ENDS, MAX_L2_MSHRS, MAX_SLICES_PER_CHANNEL
 from sims.gpus.spec import GpuSpec
 
 RECENT_CYCLES = 1024
@@ -111,8 +110,8 @@ CHANNEL = np.dtype(
 
 CALENDAR = 1024
 """Cycles the calendar spans; longer than any quantum."""
-MAX_WORDS = 8
-"""Words of a mask: up to 512 SMs or slices."""
+MASK_WORDS = MAX_ENDS // 64
+"""Words of a mask of SMs or slices."""
 
 CROSSBAR = np.dtype(
     [
@@ -121,12 +120,12 @@ CROSSBAR = np.dtype(
         ("waiting", "i8"),  # inputs with a head, wanted now or in the calendar
         ("ran_dry", "i8"),  # a tight buffer holds too little to do without what its SM sends next
         ("backlog_count", "i8"),  # outputs with packets in their buffer
-        ("wanted", "u8", (MAX_WORDS,)),
-        ("backlog", "u8", (MAX_WORDS,)),
-        ("wanters", "u8", (64 * MAX_WORDS, MAX_WORDS)),
-        ("pointer", "i4", (64 * MAX_WORDS,)),
-        ("joined", "u1", (64 * MAX_WORDS,)),
-        ("calendar", "u8", (CALENDAR, MAX_WORDS)),
+        ("wanted", "u8", (MASK_WORDS,)),
+        ("backlog", "u8", (MASK_WORDS,)),
+        ("wanters", "u8", (MAX_ENDS, MASK_WORDS)),
+        ("pointer", "i4", (MAX_ENDS,)),
+        ("joined", "u1", (MAX_ENDS,)),
+        ("calendar", "u8", (CALENDAR, MASK_WORDS)),
     ]
 )
 """A crossbar: who waits for what."""
@@ -187,10 +186,6 @@ def _pools(memory: Memory) -> None:
 
 def new_memory(spec: GpuSpec) -> Memory:
     """An empty memory side."""
-    if max(spec.sms, spec.l2_slices) > 64 * MAX_WORDS:
-        raise ConfigurationError(
-            f"{spec.id}: {spec.sms} SMs and {spec.l2_slices} L2 slices; the built-in simulator takes up to {64 * MAX_WORDS}"
-        )
     slices, lines = spec.l2_slices, spec.l2_sets * spec.l2_ways
     packets = spec.sms * PACKETS_PER_SM + spec.memory_channels * PACKETS_PER_CHANNEL
     memory = Memory(

@@ -16,6 +16,8 @@ from sims.engine.packets import PACKETS_PER_CHANNEL
 from sims.gpus.limits import SCHEDULERS
 from sims.gpus.spec import LINE_BYTES, GpuSpec
 
+MAX_ENDS = 512
+"""SMs or L2 slices at one end of a crossbar."""
 MAX_WARPS = 64
 MAX_SUBCORES = 4
 MAX_COLLECTORS = 4
@@ -89,6 +91,8 @@ def read_address_map(mapping: str) -> AddressBits:
 
 def _check(spec: GpuSpec, subcores: int, lines: int) -> None:
     limits = (
+        ("sms", spec.sms, MAX_ENDS),
+        ("memory_channels x l2_slices_per_channel", spec.l2_slices, MAX_ENDS),
         ("warps_per_sm", spec.warps_per_sm, MAX_WARPS),
         ("schedulers_per_sm", subcores, MAX_SUBCORES),
         ("l1_banks", spec.l1_banks, MAX_L1_BANKS),

@@ -116,7 +116,8 @@ def bundle(parts: Any) -> Pointer:
 
 def _address(part: Any) -> int:
     if isinstance(part, np.void):
-        return int(part.__array_interface__["data"][0])
+        # Its array interface has the address too, after a description of all its fields.
+        return int(np.frombuffer(part, np.uint8).ctypes.data)
     if part.ndim != 1 or not part.flags.c_contiguous:
         raise ValueError(f"an array of {part.ndim} dimensions; compiled code takes contiguous ones of one")
     return int(part.ctypes.data)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sims.engine import quantum
 from sims.engine.decode import open_program
-from sims.engine.machine import Machine
+from sims.engine.machine import Machine, pool_for
 from sims.engine.results import KernelResult
 from sims.gpus import GpuSpec, load_shipped
 from tests.engine.random_kernels import random_kernel, store_flood
@@ -62,7 +62,8 @@ def test_a_cold_machine_answers_as_it_did_when_it_was_new(threads: int, random: 
 
 
 def test_an_interrupt_between_two_slices_leaves_no_thread_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = Machine(spec_of("SM86_RTX3070"), threads=2)
+    pool = pool_for(2)
+    machine = Machine(spec_of("SM86_RTX3070"), 2, pool)
 
     def interrupted(*_: object) -> int:
         raise KeyboardInterrupt
@@ -71,16 +72,17 @@ def test_an_interrupt_between_two_slices_leaves_no_thread_at_work(monkeypatch: p
     with pytest.raises(KeyboardInterrupt):
         run(machine, store_flood(42, 12))
     # The helper's thread takes other work only when it has come home.
-    assert machine.pool.submit(int).result(timeout=10) == 0
+    assert pool.submit(int).result(timeout=10) == 0
 
 
 @pytest.mark.parametrize("comes", ["late", "never"])
 def test_a_helper_that_has_something_else_to_do_changes_no_result(comes: str) -> None:
     text = store_flood(42, 12)
     (alone,) = run(Machine(spec_of("SM86_RTX3070")), text)
-    machine = Machine(spec_of("SM86_RTX3070"), threads=2)
+    pool = pool_for(2)
+    machine = Machine(spec_of("SM86_RTX3070"), 2, pool)
     busy = Event()
-    machine.pool.submit(busy.wait)
+    pool.submit(busy.wait)
     with open_program(io.BytesIO(text.encode()), "kernel-1.traceg") as program:
         result = machine.run(program, on_progress=lambda _: busy.set() if comes == "late" else None)
     assert (result, busy.is_set()) == (alone, comes == "late")

@@ -73,7 +73,7 @@ class AheadProgram(ProgramView):
 
 
 class Opener:
-    """Opens kernels. With a ``pool`` they are decoded ahead there, beyond the kernel's end if they are opened ``in_a_row``."""
+    """Opens kernels. With a ``pool`` they are decoded ahead there, and those that are opened ``in_a_row`` before their turn."""
 
     def __init__(self, in_a_row: list[Launch], pool: ThreadPoolExecutor | None) -> None:
         self._in_a_row = in_a_row
@@ -82,6 +82,8 @@ class Opener:
         self._begun: dict[int, Begun] = {}
 
     def __enter__(self) -> Self:
+        if self._pool is not None and self._in_a_row:
+            self._begin(self._in_a_row[:1], CHUNK_INSTRUCTIONS, self._pool)
         return self
 
     def __exit__(
@@ -109,6 +111,9 @@ class Opener:
 
     def _begin_next(self, launch: Launch, chunk_instructions: int, pool: ThreadPoolExecutor) -> None:
         after = self._place.get(launch.uid, len(self._in_a_row)) + 1
-        for following in self._in_a_row[after : after + KERNELS_AHEAD]:
-            if following.uid not in self._begun:
-                self._begun[following.uid] = Begun(following, chunk_instructions, pool)
+        self._begin(self._in_a_row[after : after + KERNELS_AHEAD], chunk_instructions, pool)
+
+    def _begin(self, launches: list[Launch], chunk_instructions: int, pool: ThreadPoolExecutor) -> None:
+        for launch in launches:
+            if launch.uid not in self._begun:
+                self._begun[launch.uid] = Begun(launch, chunk_instructions, pool)

@@ -31,6 +31,7 @@ class Preparer:
         self._coming: dict[int, Future[Prepared]] = {}
 
     def __enter__(self) -> Self:
+        self._begin_next()
         return self
 
     def __exit__(
@@ -45,12 +46,14 @@ class Preparer:
         self._waiting.remove(launch)
         if self._pool is None:
             return self._prepare(launch)
-        future = self._coming.pop(launch.uid, None) or self._pool.submit(self._prepare, launch)
-        prepared = future.result()
-        if self._waiting:
+        prepared = self._coming.pop(launch.uid).result()
+        self._begin_next()
+        return prepared
+
+    def _begin_next(self) -> None:
+        if self._pool is not None and self._waiting:
             following = self._waiting[0]
             self._coming[following.uid] = self._pool.submit(self._prepare, following)
-        return prepared
 
     def _prepare(self, launch: Launch) -> Prepared:
         path = self._cache.path_for(launch.file) if self._cache else None

@@ -18,11 +18,13 @@ from sims.engine.front.preparer import Preparer
 from sims.engine.front.progress import ProgressMeter, SimulationProgress
 from sims.engine.front.report import InstructionCounts, KernelReport, report_of
 from sims.engine.front.waves import MIN_WAVES, SteadyWaves, completed
-from sims.engine.machine import Machine
+from sims.engine.machine import Machine, pool_for
 from sims.engine.occupancy import occupancy_of
+from sims.engine.parameters import parameters_of
 from sims.engine.program import Program
 from sims.engine.results import KernelResult
 from sims.gpus.spec import GpuSpec
+from sims.gpus.support import unsupported
 from traces.accelsim import MemcpyCommand, TraceError
 
 Observer = Callable[[SimulationProgress], None]
@@ -48,8 +50,11 @@ class Simulation:
     on_step: Callable[[MemcpyCommand | Launch], None] = lambda step: None
     """Told of each command before it is carried out."""
 
+    _machine: Machine = field(init=False)
+
     def __post_init__(self) -> None:
-        self._machine = Machine(self.spec, threads=self.options.threads)
+        # Machines are made when they are needed; what they cannot be is told of before anything is read.
+        parameters_of(self.spec)
         self._meter = ProgressMeter(self.plan.launches, self._tell)
         self._done: dict[tuple[str, ...], KernelReport | Future[KernelReport]] = {}
         self._previous = "start"
@@ -58,17 +63,20 @@ class Simulation:
     @property
     def unsupported(self) -> list[str]:
         """What the configuration asks for and the model lacks."""
-        return self._machine.unsupported
+        return unsupported(self.spec)
 
     def kernels(self) -> Iterator[KernelReport]:
         """The kernels in order. Raises :class:`SimulationError`, or ``Cancelled`` when ``should_stop()`` says so."""
-        pool = self._machine.pool if self.options.threads > 1 else None
-        with Preparer(self.options, self.plan.launches, self._stop_if_asked, pool) as preparer:
-            if self.options.l2 != "chain" and self.options.threads > 1:
+        threads = self.options.threads
+        pool = pool_for(threads) if threads > 1 else None
+        known_before, streamed = (self.plan.launches, []) if self.options.shortcuts else ([], self.plan.launches)
+        with Preparer(self.options, known_before, self._stop_if_asked, pool) as preparer:
+            if self.options.l2 != "chain" and threads > 1:
                 yield from self._in_parallel(preparer)
             else:
-                in_a_row = [] if self.options.shortcuts else self.plan.launches
-                with Opener(in_a_row, pool) as opener:
+                # The first kernel is decoded while the machine is made.
+                with Opener(streamed, pool) as opener:
+                    self._machine = Machine(self.spec, threads, pool)
                     yield from self._in_order(preparer, opener)
 
     def _in_order(self, preparer: Preparer, opener: Opener) -> Iterator[KernelReport]:
