@@ -46,7 +46,7 @@ def test_chunks_are_those_of_the_program(tmp_path: Path, pool: ThreadPoolExecuto
     kernel = launch(tmp_path, 1, ctas=9)
     with open_program(kernel.file, chunk_instructions=CHUNK_INSTRUCTIONS) as program:
         plain = numbers(program.chunks())
-    with Opener([], pool) as opener, opener.open(kernel, CHUNK_INSTRUCTIONS) as ahead:
+    with Opener([], pool, CHUNK_INSTRUCTIONS) as opener, opener.open(kernel) as ahead:
         assert numbers(ahead.chunks()) == plain
         assert (len(plain) > 3, int(ahead.counts.sum(axis=0)[0])) == (True, 18)
 
@@ -76,7 +76,7 @@ def test_a_kernel_that_cannot_be_opened_is_told_of_in_its_turn(tmp_path: Path, p
 def test_a_bad_chunk_is_told_of_after_the_good_ones(tmp_path: Path, pool: ThreadPoolExecutor) -> None:
     kernel = launch(tmp_path, 1, ctas=6)
     kernel.file.write_text(kernel.file.read_text()[:-60])
-    with Opener([], pool) as opener, opener.open(kernel, CHUNK_INSTRUCTIONS) as program:
+    with Opener([], pool, CHUNK_INSTRUCTIONS) as opener, opener.open(kernel) as program:
         chunks = program.chunks()
         assert [next(chunks).first_cta, next(chunks).first_cta] == [0, 2]
         with pytest.raises(TraceError):
@@ -86,7 +86,7 @@ def test_a_bad_chunk_is_told_of_after_the_good_ones(tmp_path: Path, pool: Thread
 @pytest.mark.parametrize("chunks_read", [0, 1, 5])
 def test_leaving_early_closes_all_files(tmp_path: Path, pool: ThreadPoolExecutor, chunks_read: int) -> None:
     kernels = [launch(tmp_path, uid, ctas=9) for uid in (1, 2)]
-    with Opener(kernels, pool) as opener, opener.open(kernels[0], CHUNK_INSTRUCTIONS) as program:
+    with Opener(kernels, pool, CHUNK_INSTRUCTIONS) as opener, opener.open(kernels[0]) as program:
         chunks = program.chunks()
         for _ in range(chunks_read):
             next(chunks)

@@ -75,15 +75,21 @@ class AheadProgram(ProgramView):
 class Opener:
     """Opens kernels. With a ``pool`` they are decoded ahead there, and those that are opened ``in_a_row`` before their turn."""
 
-    def __init__(self, in_a_row: list[Launch], pool: ThreadPoolExecutor | None) -> None:
+    def __init__(
+        self,
+        in_a_row: list[Launch],
+        pool: ThreadPoolExecutor | None,
+        chunk_instructions: int = CHUNK_INSTRUCTIONS,
+    ) -> None:
         self._in_a_row = in_a_row
         self._place = {launch.uid: place for place, launch in enumerate(in_a_row)}
         self._pool = pool
+        self._chunk_instructions = chunk_instructions
         self._begun: dict[int, Begun] = {}
 
     def __enter__(self) -> Self:
         if self._pool is not None and self._in_a_row:
-            self._begin(self._in_a_row[:1], CHUNK_INSTRUCTIONS, self._pool)
+            self._begin(self._in_a_row[:1], self._pool)
         return self
 
     def __exit__(
@@ -93,27 +99,27 @@ class Opener:
             begun.close()
 
     @contextmanager
-    def open(self, launch: Launch, chunk_instructions: int = CHUNK_INSTRUCTIONS) -> Iterator[Program]:
+    def open(self, launch: Launch) -> Iterator[Program]:
         """The launch's program. Raises ``TraceError``."""
         if self._pool is None:
-            with open_program(launch.file, chunk_instructions=chunk_instructions) as program:
+            with open_program(launch.file, chunk_instructions=self._chunk_instructions) as program:
                 yield program
             return
         pool = self._pool
-        begun = self._begun.pop(launch.uid, None) or Begun(launch, chunk_instructions, pool)
+        begun = self._begun.pop(launch.uid, None) or Begun(launch, self._chunk_instructions, pool)
         try:
             begun.wait()
-            ahead = AheadProgram(begun, pool, lambda: self._begin_next(launch, chunk_instructions, pool))
+            ahead = AheadProgram(begun, pool, lambda: self._begin_next(launch, pool))
             with closing(ahead):
                 yield ahead
         finally:
             begun.close()
 
-    def _begin_next(self, launch: Launch, chunk_instructions: int, pool: ThreadPoolExecutor) -> None:
+    def _begin_next(self, launch: Launch, pool: ThreadPoolExecutor) -> None:
         after = self._place.get(launch.uid, len(self._in_a_row)) + 1
-        self._begin(self._in_a_row[after : after + KERNELS_AHEAD], chunk_instructions, pool)
+        self._begin(self._in_a_row[after : after + KERNELS_AHEAD], pool)
 
-    def _begin(self, launches: list[Launch], chunk_instructions: int, pool: ThreadPoolExecutor) -> None:
+    def _begin(self, launches: list[Launch], pool: ThreadPoolExecutor) -> None:
         for launch in launches:
             if launch.uid not in self._begun:
-                self._begun[launch.uid] = Begun(launch, chunk_instructions, pool)
+                self._begun[launch.uid] = Begun(launch, self._chunk_instructions, pool)

@@ -69,15 +69,21 @@ class Simulation:
         """The kernels in order. Raises :class:`SimulationError`, or ``Cancelled`` when ``should_stop()`` says so."""
         threads = self.options.threads
         pool = pool_for(threads) if threads > 1 else None
-        known_before, streamed = (self.plan.launches, []) if self.options.shortcuts else ([], self.plan.launches)
+        known_before = self.plan.launches if self.options.shortcuts else []
         with Preparer(self.options, known_before, self._stop_if_asked, pool) as preparer:
             if self.options.l2 != "chain" and threads > 1:
                 yield from self._in_parallel(preparer)
             else:
                 # The first kernel is decoded while the machine is made.
-                with Opener(streamed, pool) as opener:
+                with self._opener(pool) as opener:
                     self._machine = Machine(self.spec, threads, pool)
                     yield from self._in_order(preparer, opener)
+
+    def _opener(self, pool: ThreadPoolExecutor | None) -> Opener:
+        if self.options.shortcuts:
+            # For kernels that were too large for the preparer to keep.
+            return Opener([], pool, KEPT_CHUNK_INSTRUCTIONS)
+        return Opener(self.plan.launches, pool)
 
     def _in_order(self, preparer: Preparer, opener: Opener) -> Iterator[KernelReport]:
         for step in self.plan.steps:
@@ -132,7 +138,7 @@ class Simulation:
         earlier = self._done.get(key) if self.options.same_launches else None
         if isinstance(earlier, KernelReport):
             return self._stood_in(earlier, launch, prepared)
-        report = self._simulate(launch, prepared, opener.open(launch, KEPT_CHUNK_INSTRUCTIONS))
+        report = self._simulate(launch, prepared, opener.open(launch))
         self._done[key] = report
         return report
 
