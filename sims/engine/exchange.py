@@ -8,6 +8,7 @@ for requests sent in [C, E). The SMs of the next cycles may run beside it (see q
 """
 
 from sims.engine import channel, clock, crossbar, team
+from sims.engine.far import run_channel_at
 from sims.engine.jit import Record, compiled
 from sims.engine.memory import Memory, Networks
 from sims.engine.packets import append
@@ -30,7 +31,7 @@ def run_memory(gpu: Record, memory: Memory, networks: Networks, crossed: int, en
     first = networks.clock[0].cycle
     cycles = _bring_requests(gpu, memory, networks, crossed, end)
     for c in range(gpu.channels):
-        channel.run(gpu, memory, c, first, cycles)
+        run_channel_at(gpu.channel_run, gpu, memory, c, first, cycles)
     _bring_replies(memory, networks, first, cycles)
 
 
@@ -73,7 +74,7 @@ def take_channels(gpu: Record, memory: Memory, helpers: Record, thread: int) -> 
     """One thread's part of the channels."""
     c = team.take(helpers, team.CHANNELS, thread)
     while c >= 0:
-        channel.run(gpu, memory, c, helpers.first_cycle, helpers.cycles)
+        run_channel_at(gpu.channel_run, gpu, memory, c, helpers.first_cycle, helpers.cycles)
         team.add_done(helpers, 1)
         c = team.take(helpers, team.CHANNELS, thread)
 

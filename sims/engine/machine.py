@@ -15,7 +15,7 @@ from sims.engine.cluster import TOO_MANY_MESSAGES
 from sims.engine.counters import WARP_INSTRUCTIONS
 from sims.engine.ctas import NO_EXIT, prepare_sms
 from sims.engine.errors import Cancelled, KernelError
-from sims.engine.far import sm_run_address
+from sims.engine.far import channel_run_address, sm_run_address
 from sims.engine.mbarrier import TOO_MANY_MBARRIERS
 from sims.engine.memory import Memory, Networks, new_memory, new_networks, sparse_zeros
 from sims.engine.occupancy import Occupancy, occupancy_of
@@ -144,7 +144,8 @@ class Machine:
         _, memory, networks = self._hardware
         running = bundle(Running(self._gpu, self._sms, launch, stopped, self._team))
         trace = bundle(store.trace())
-        launch["sm_run"] = sm_run_address(running, memory, trace)
+        if not self._gpu["sm_run"]:
+            self._gpu["sm_run"] = sm_run_address(running, memory, trace)
         budget = 16
         while True:
             began = time.monotonic()
@@ -190,6 +191,8 @@ class Machine:
         launch = np.zeros(1, LAUNCH)[0]
         latency = self.spec.launch_latency_cycles
         gpu, memory, networks = self._hardware
+        if not self._gpu["channel_run"]:
+            self._gpu["channel_run"] = channel_run_address(gpu, memory)
         exchange.idle(gpu, memory, networks, self._cycle, latency)
         self._cycle += latency
         launch["ctas"] = program.shape.ctas

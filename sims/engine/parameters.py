@@ -58,6 +58,8 @@ bank_bits row_bits
 PARAMETERS = np.dtype(
     [(name, "i8") for name in _INTEGERS]
     + [
+        ("sm_run", "i8"),  # where compiled code lies that is called by its address, see far.py
+        ("channel_run", "i8"),
         ("subcore_warps", "u8", (MAX_SUBCORES,)),
         ("bank_bit", "i8", (8,)),
         ("row_bit", "i8", (32,)),

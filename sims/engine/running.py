@@ -26,7 +26,6 @@ LAUNCH = np.dtype(
         ("followed", "i8"),  # and cycle up to which memory has followed
         ("packets_per_cycle", "i8"),  # most that an SM can send
         ("has_clusters", "i8"),
-        ("sm_run", "i8"),  # address of the compiled sm.run, see far.py
     ]
 )
 """A kernel's shape and how far it is."""

@@ -34,7 +34,7 @@ def run_sm(running: Running, memory: Memory, trace: Trace, index: int) -> None:
     if has_work(running.sms[index], port, limit):
         cta_waits = launch.next_cta < launch.ctas
         running.stopped[index] = run_sm_at(
-            launch.sm_run, running.gpu, trace, memory.packets, port, running.sms[index], launch, limit, cta_waits
+            running.gpu.sm_run, running.gpu, trace, memory.packets, port, running.sms[index], launch, limit, cta_waits
         )
 
 
