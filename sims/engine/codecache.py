@@ -21,6 +21,8 @@ from typing import TextIO
 
 import numba
 
+from sims.engine.beside import compiling_sm
+
 ENGINE = Path(__file__).resolve().parent
 SEAL = "sealed.json"
 INDEX_SUFFIX, CODE_SUFFIX = ".nbi", ".nbc"
@@ -131,6 +133,7 @@ def compiling(should_stop: Callable[[], bool]) -> Iterator[None]:
     """Around the first kernel: where nothing is compiled yet, one process compiles and the others wait for its result.
 
     Two that start together would else both spend a minute on the same. The lock goes with its holder, however that ends.
+    Where there is a core for it, part of the code is compiled by another process meanwhile.
     """
     folder = Path(str(numba.config.CACHE_DIR))
     if folder in _run_through:
@@ -149,7 +152,8 @@ def compiling(should_stop: Callable[[], bool]) -> Iterator[None]:
     with (folder / ".lock").open("w") as lock:
         while not _taken(lock) and not should_stop():
             time.sleep(WAIT_S)
-        yield
+        with compiling_sm(folder, should_stop):
+            yield
         seal(folder)
     _run_through.add(folder)
 

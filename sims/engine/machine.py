@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+from numba import int64
 from numpy.typing import NDArray
 
-from sims.engine import exchange, l2, quantum, scoreboard, sharing
+from sims.engine import beside, exchange, l2, quantum, scoreboard, sharing
 from sims.engine.chunks import ChunkStore
 from sims.engine.cluster import TOO_MANY_MESSAGES
 from sims.engine.counters import WARP_INSTRUCTIONS
@@ -136,6 +137,22 @@ class Machine:
         self._counts = after = _snapshot(self._sms, self._memory, self._cycle)
         return collect(program, self.spec, occupancy, cycles, before, after)
 
+    def _compile(self, running: Pointer, trace: Pointer) -> None:
+        """Compile what runs kernels, or load it; the SM last, since another process may be at it."""
+        _, memory, networks = self._hardware
+        arguments = running.type, memory.type, networks.type, trace.type
+        quantum.advance.compile((*arguments, int64))  # type: ignore[attr-defined]
+        if self.threads > 1:
+            sharing.help_out.compile((*arguments, int64, int64))  # type: ignore[attr-defined]
+        beside.collect_sm()
+        self._gpu["sm_run"] = sm_run_address(running, memory, trace)
+
+    def compile_sm(self, store: ChunkStore) -> None:
+        """Compile what runs an SM, for whoever will want it."""
+        launch, stopped = np.zeros(1, LAUNCH)[0], np.zeros(self.spec.sms, np.int64)
+        running = bundle(Running(self._gpu, self._sms, launch, stopped, self._team))
+        sm_run_address(running, self._hardware[1], bundle(store.trace()))
+
     def _slices(
         self, store: ChunkStore, launch: np.void, on_ctas_needed: Callable[[int, int], None] | None
     ) -> Iterator[None]:
@@ -145,7 +162,7 @@ class Machine:
         running = bundle(Running(self._gpu, self._sms, launch, stopped, self._team))
         trace = bundle(store.trace())
         if not self._gpu["sm_run"]:
-            self._gpu["sm_run"] = sm_run_address(running, memory, trace)
+            self._compile(running, trace)
         budget = 16
         while True:
             began = time.monotonic()

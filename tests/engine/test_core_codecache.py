@@ -1,5 +1,6 @@
 """The folder of compiled code: damaged ones are emptied, whole ones are left alone, one process compiles for all."""
 
+import os
 import pickle
 import shutil
 import threading
@@ -16,6 +17,7 @@ from sims.engine import codecache
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two files as Numba writes them (pickles end with a full stop)."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path), raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})  # no core to compile more on
     for name in ("sm.run.nbi", "sm.run.1.nbc"):
         (tmp_path / name).write_bytes(b"compiled code.")
     return tmp_path
