@@ -122,9 +122,14 @@ class StaticTable:
         self.patterns = np.zeros(64, PATTERN_DTYPE)
         self.pattern_count = 0
         self._ids: dict[bytes, tuple[int, int]] = {}
+        self._known: set[tuple[int, bytes]] = set()
 
     def __len__(self) -> int:
         return len(self.opcodes)
+
+    def knows(self, instruction: InstructionText) -> bool:
+        """Whether the text was added at its PC."""
+        return (instruction.pc, instruction.text) in self._known
 
     def add(self, instruction: InstructionText) -> None:
         """Make the text known at its PC. Raises :class:`LineError` beyond 65,535 texts."""
@@ -154,6 +159,7 @@ class StaticTable:
         # New entries go to the front of their chain: execution that has just reached a function stays in it.
         self.slots[slot] = self.entry_count
         self.entry_count += 1
+        self._known.add((instruction.pc, instruction.text))
 
     def _add_records(self, instruction: InstructionText, info: OpcodeClass) -> tuple[int, int]:
         """One record, or the three forms (global, shared, local) of a generic access; returns first id and action."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sims.engine.decode import layout as lay
 from sims.engine.decode.scan import scan
 from sims.engine.decode.sentences import sentence
-from sims.engine.decode.statics import LineError, StaticTable, grown, parse_instruction
+from sims.engine.decode.statics import InstructionText, LineError, StaticTable, grown, parse_instruction
 from sims.engine.pointers import Pointer, bundle
 from sims.engine.program import CtaChunk, KernelShape
 from traces.accelsim.errors import TraceError
@@ -168,15 +168,38 @@ class TextProgram:
     def _learn_text(self) -> None:
         """The scanner stands at a line whose text it does not know: parse it in Python, once."""
         start = int(self._state["position"])
-        line = bytes(self._data[start : self._line_end(start)])
         try:
-            self._table.add(parse_instruction(line, int(self._state["leading_fields"])))
+            self._table.add(self._instruction_at(start))
         except LineError as error:
             if self._at_cut_line(start):
                 raise self._trace_error(sentence(lay.STATUS_NEED_DATA, self._state)) from None
-            raise self._trace_error(f"{error}: '{line[:120].decode('latin-1').strip()}'") from None
+            line = self._data[start : self._line_end(start)][:120].decode("latin-1").strip()
+            raise self._trace_error(f"{error}: '{line}'") from None
+        self._learn_following(start)
         self._counts = grown(self._counts, len(self._table))
         self._use(**self._table.arrays(), counts=self._counts)
+
+    def _learn_following(self, start: int) -> None:
+        """After a new text mostly come more: learn the warp's next ones too, up to the first that is known.
+
+        A line that cannot be read is left to the scanner, which tells of it in its turn.
+        """
+        for _ in range(int(self._state["left"]) - 1):
+            start = self._line_end(start) + 1
+            if start >= self._state["end"]:
+                return
+            try:
+                instruction = self._instruction_at(start)
+                if self._table.knows(instruction):
+                    return
+                self._table.add(instruction)
+            except LineError:
+                return
+
+    def _instruction_at(self, start: int) -> InstructionText:
+        """The line that begins there. Raises ``LineError``."""
+        line = bytes(self._data[start : self._line_end(start)])
+        return parse_instruction(line, int(self._state["leading_fields"]))
 
     def _take_chunk(self) -> CtaChunk:
         chunk = self._chunk.take(self._delivered)
