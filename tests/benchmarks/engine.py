@@ -92,8 +92,8 @@ def commands(folder: Path) -> Iterator[tuple[int, int] | Path]:
 
 def run_folder(folder: Path, spec: GpuSpec) -> Run:
     """All kernels of a trace folder on a new machine."""
-    machine, run = Machine(spec), Run()
     started = time.process_time()
+    machine, run = Machine(spec), Run()
     for command in commands(folder):
         if isinstance(command, tuple):
             machine.memcpy_to_device(*command)
