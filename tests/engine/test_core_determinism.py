@@ -64,6 +64,7 @@ def test_a_cold_machine_answers_as_it_did_when_it_was_new(threads: int, random: 
 def test_an_interrupt_between_two_slices_leaves_no_thread_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = pool_for(2)
     machine = Machine(spec_of("SM86_RTX3070"), 2, pool)
+    run(machine, store_flood(42, 12))
 
     def interrupted(*_: object) -> int:
         raise KeyboardInterrupt

@@ -18,6 +18,8 @@ from sims.engine.isa import Group, OpcodeClass, classify
 MAX_STATICS = 1 << 16
 KEPT_LINES = 1 << 13
 """Lines whose meaning is kept: a step's kernels are the same few, over and over, and each is decoded anew."""
+KEPT_LINE_BYTES = 2048
+"""32 addresses take 700. What is longer must not fill the memory."""
 _REGISTER = re.compile(r"(UR|R|UP|P)(\d{1,3})")
 _MARKS = ("Val", "NoVal")
 
@@ -42,9 +44,13 @@ class InstructionText:
     """Its part from the destination count on: what a later line must repeat to be the same instruction."""
 
 
-@lru_cache(maxsize=KEPT_LINES)
 def parse_instruction(line: bytes, leading_fields: int) -> InstructionText:
     """Read the constant part of one line; raises :class:`LineError` with a sentence about what is wrong."""
+    return (_parsed if len(line) <= KEPT_LINE_BYTES else _parsed.__wrapped__)(line, leading_fields)
+
+
+@lru_cache(maxsize=KEPT_LINES)
+def _parsed(line: bytes, leading_fields: int) -> InstructionText:
     fields = [(match.start(), match.group().decode("latin-1")) for match in re.finditer(rb"\S+", line)]
     words = [word for _, word in fields]
     at = leading_fields
@@ -250,7 +256,6 @@ def operand_action(info: OpcodeClass) -> int:
     }.get(info.space, lay.OPERAND_NONE)
 
 
-@lru_cache(maxsize=KEPT_LINES)
 def static_record(instruction: InstructionText, info: OpcodeClass, space: int) -> tuple[object, ...]:
     """The record in the field order of ``STATIC_DTYPE``. Only vector registers take part in the scoreboard."""
     destination = next((int(name[1:]) for name in instruction.destinations if name.startswith("R")), -1)
