@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
-PROGRAM = "sims.engine.smcode"
+PROGRAM = "sims.engine.front.smcode"
 CODE = "sm.run-*"
 """Files of the function that :data:`PROGRAM` compiles."""
 WAIT_S = 0.05

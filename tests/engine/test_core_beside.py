@@ -9,8 +9,9 @@ from pathlib import Path
 import numba
 import pytest
 
-from sims.engine import beside, codecache, sm, smcode
+from sims.engine import beside, codecache, sm
 from sims.engine.decode import open_program
+from sims.engine.front import smcode
 from sims.engine.machine import Machine
 from sims.gpus import load_shipped
 from tests.engine.kernel_texts import EXIT, cta, header

@@ -1,4 +1,4 @@
-"""``python -m sims.engine.smcode`` compiles the SM as every machine runs it, into the folder of compiled code."""
+"""``python -m sims.engine.front.smcode`` compiles the SM as every machine runs it, into the folder of compiled code."""
 
 import numpy as np
 
