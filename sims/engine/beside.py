@@ -28,7 +28,12 @@ class SmCompiler:
 
     def __init__(self, folder: Path, should_stop: Callable[[], bool]) -> None:
         self._folder, self._should_stop = folder, should_stop
-        self._own = Path(tempfile.mkdtemp(prefix="cascade-sm-code-"))
+        # Only one process compiles for a folder: what lies here is of one that was killed.
+        place = folder.with_name(f"{folder.name}-beside")
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True, exist_ok=True)
+        # A new name each time: the killed one's process may still be writing.
+        self._own = Path(tempfile.mkdtemp(dir=place))
         paths = os.pathsep.join([str(PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
             [sys.executable, "-m", PROGRAM],
@@ -53,7 +58,7 @@ class SmCompiler:
         """End the process and remove its folder."""
         self._process.kill()
         self._process.wait()
-        shutil.rmtree(self._own, ignore_errors=True)
+        shutil.rmtree(self._own.parent, ignore_errors=True)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import io
 import os
-import tempfile
 import time
 from pathlib import Path
 
@@ -21,10 +20,7 @@ FILES = {"sm.run-1.py311.nbi": "index", "sm.run-1.py311.1.nbc": "code", "sm._cyc
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of compiled code; the processes' own ones lie in ``own`` beside it."""
-    own = tmp_path / "own"
-    own.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(own))
+    """The folder of compiled code."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(beside, "PROGRAM", "program")
@@ -46,6 +42,11 @@ def files(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.nb*")}
 
 
+def own(folder: Path) -> Path:
+    """Where the other processes' folders lie."""
+    return folder.with_name("folder-beside")
+
+
 def never() -> bool:
     return False
 
@@ -56,7 +57,7 @@ def test_the_code_is_in_the_folder_once_it_was_asked_for(folder: Path) -> None:
         beside.collect_sm()
         wanted = {f"engine/{name}": text for name, text in FILES.items() if name.startswith("sm.run")}
         assert files(folder) == wanted
-    assert list((folder.parent / "own").iterdir()) == []
+    assert not own(folder).exists()
 
 
 def test_what_a_process_that_failed_left_is_not_taken(folder: Path) -> None:
@@ -66,13 +67,21 @@ def test_what_a_process_that_failed_left_is_not_taken(folder: Path) -> None:
     assert files(folder) == {}
 
 
+def test_what_a_killed_process_left_is_removed(folder: Path) -> None:
+    program(folder)
+    (own(folder) / "left").mkdir(parents=True)
+    with beside.compiling_sm(folder, never):
+        assert len(list(own(folder).iterdir())) == 1
+    assert not own(folder).exists()
+
+
 def test_who_waits_for_the_code_can_be_stopped(folder: Path) -> None:
     program(folder, then="time.sleep(60)\n")
     began = time.monotonic()
     with beside.compiling_sm(folder, lambda: True):
         beside.collect_sm()
     assert files(folder) == {}
-    assert list((folder.parent / "own").iterdir()) == []
+    assert not own(folder).exists()
     assert time.monotonic() - began < 30
 
 
@@ -82,7 +91,7 @@ def test_no_process_is_started_for_code_that_is_there(folder: Path) -> None:
     (folder / "engine" / "sm.run-1.py311.nbi").write_text("index")
     with beside.compiling_sm(folder, never):
         beside.collect_sm()
-        assert list((folder.parent / "own").iterdir()) == []
+        assert not own(folder).exists()
 
 
 def test_one_core_has_no_room_for_another_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
