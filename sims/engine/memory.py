@@ -161,8 +161,13 @@ def sparse_zeros(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Zeros of which only the pages that are touched take memory, from a cache line on.
 
     NumPy asks the kernel for huge pages. Of what has room for the worst case they would clear all: tenths of a second.
+    Raises ``MemoryError`` as NumPy does.
     """
-    pages = mmap.mmap(-1, length * dtype.itemsize, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    size_bytes = length * dtype.itemsize
+    try:
+        pages = mmap.mmap(-1, size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(f"Unable to allocate {size_bytes} bytes ({error.strerror})") from error
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         pages.madvise(mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(pages, dtype)

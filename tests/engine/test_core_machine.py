@@ -4,11 +4,13 @@ import io
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sims.engine.decode import open_program
 from sims.engine.errors import Cancelled, ConfigurationError, KernelError
 from sims.engine.machine import Machine, Progress
+from sims.engine.memory import sparse_zeros
 from sims.engine.results import KernelResult
 from sims.gpus import load_shipped
 from sims.gpus.spec import UnitTiming
@@ -137,6 +139,11 @@ def test_a_warp_counts_as_resident_until_its_own_end() -> None:
     assert alone.achieved_occupancy == 1 / SPEC.warps_per_sm
     short_beside_long = run(Machine(SPEC), header(threads=64) + cta([EXIT], [ADD] * 100 + [EXIT]))
     assert 1 / SPEC.warps_per_sm < short_beside_long.achieved_occupancy < 1.2 / SPEC.warps_per_sm
+
+
+def test_state_that_does_not_fit_into_memory_is_a_memory_error() -> None:
+    with pytest.raises(MemoryError, match="Unable to allocate 1125899906842624 bytes"):
+        sparse_zeros(1 << 50, np.dtype("u1"))
 
 
 @pytest.mark.parametrize(
