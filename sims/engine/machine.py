@@ -137,14 +137,19 @@ class Machine:
         self._counts = after = _snapshot(self._sms, self._memory, self._cycle)
         return collect(program, self.spec, occupancy, cycles, before, after)
 
-    def _compile(self, running: Pointer, trace: Pointer) -> None:
-        """Compile what runs kernels, or load it; the SM last, since another process may be at it."""
+    def _compile(self, running: Pointer, trace: Pointer) -> Iterator[None]:
+        """Compile what runs kernels, or load it, and stop for the caller in between.
+
+        The SM comes last, since another process may be at it.
+        """
         _, memory, networks = self._hardware
         arguments = running.type, memory.type, networks.type, trace.type
         quantum.advance.compile((*arguments, int64))  # type: ignore[attr-defined]
+        yield
         if self.threads > 1:
             sharing.help_out.compile((*arguments, int64, int64))  # type: ignore[attr-defined]
         beside.collect_sm()
+        yield
         self._gpu["sm_run"] = sm_run_address(running, memory, trace)
 
     def compile_sm(self, store: ChunkStore) -> None:
@@ -162,7 +167,7 @@ class Machine:
         running = bundle(Running(self._gpu, self._sms, launch, stopped, self._team))
         trace = bundle(store.trace())
         if not self._gpu["sm_run"]:
-            self._compile(running, trace)
+            yield from self._compile(running, trace)
         budget = 16
         while True:
             began = time.monotonic()

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sims.engine import beside
+from sims.engine import machine as machine_module
 from sims.engine.decode import open_program
 from sims.engine.errors import Cancelled, ConfigurationError, KernelError
 from sims.engine.machine import Machine, Progress
@@ -139,6 +141,15 @@ def test_a_warp_counts_as_resident_until_its_own_end() -> None:
     assert alone.achieved_occupancy == 1 / SPEC.warps_per_sm
     short_beside_long = run(Machine(SPEC), header(threads=64) + cta([EXIT], [ADD] * 100 + [EXIT]))
     assert 1 / SPEC.warps_per_sm < short_beside_long.achieved_occupancy < 1.2 / SPEC.warps_per_sm
+
+
+def test_it_can_be_stopped_while_its_code_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked_for_code: list[bool] = []
+    monkeypatch.setattr(beside, "collect_sm", lambda: asked_for_code.append(True))
+    monkeypatch.setattr(machine_module, "sm_run_address", lambda *_: pytest.fail("compiled after it was stopped"))
+    with pytest.raises(Cancelled):
+        run(Machine(SPEC), header() + cta([EXIT]), should_stop=lambda: bool(asked_for_code))
+    assert asked_for_code == [True]
 
 
 def test_state_that_does_not_fit_into_memory_is_a_memory_error() -> None:
