@@ -25,10 +25,6 @@ def _link(value: Any, row: Row) -> SafeString:
     return format_html('<a href="{}">{}</a>', row["href"], value)
 
 
-def _config(value: Any, row: Row) -> SafeString:
-    return format_html("{}{}", tags.swatch(value), value)
-
-
 def _plain(function: Callable[[Any], SafeString | str]) -> Callable[[Any, Row], SafeString | str]:
     return lambda value, row: function(value)
 
@@ -36,7 +32,6 @@ def _plain(function: Callable[[Any], SafeString | str]) -> Callable[[Any, Row], 
 _SHOWN: dict[str, Callable[[Any, Row], SafeString | str]] = {
     "name": _name,
     "link": _link,
-    "config": _config,
     "state": _plain(tags.state),
     "when": _plain(tags.when),
     "duration": _plain(tags.duration),

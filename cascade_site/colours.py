@@ -1,8 +1,13 @@
-"""A GPU config keeps its colour on every page."""
+"""A GPU config keeps its colour on every page, and the configs of a run are told apart by theirs."""
 
 import zlib
+from collections.abc import Iterable, Sequence
 
-PALETTE_SIZE = 8
+REAL = 7
+"""The real run's grey, which no config has."""
+
+# The last one is close to the first.
+PALETTE = (0, 1, 2, 3, 4, 6, 8, 9, 10, 5)
 
 # Configs that ship stand side by side most often: theirs differ for certain.
 _FIXED = {
@@ -16,6 +21,33 @@ _FIXED = {
 
 
 def colour_of(gpu_config: str) -> int:
-    """The place in the palette (0 to 7): fixed for a shipped config, else by the name's checksum."""
-    fixed = _FIXED.get(gpu_config)
-    return zlib.crc32(gpu_config.encode()) % PALETTE_SIZE if fixed is None else fixed
+    """The place in the palette: fixed for a shipped config, else by the name's checksum.
+
+    A config with other values, ``SM86_RTX3070 sms=20``, has the colour of the one that it is made from.
+    """
+    name = gpu_config.partition(" ")[0]
+    fixed = _FIXED.get(name)
+    return PALETTE[zlib.crc32(name.encode()) % len(PALETTE)] if fixed is None else fixed
+
+
+def colours_of(gpu_configs: Sequence[str]) -> list[int]:
+    """Colours for configs side by side: each its own, or where another has that already the next free one.
+
+    Unchanged configs choose before those with other values. More than the palette has share colours in turn.
+    """
+    chosen: dict[int, int] = {}
+    places = sorted(range(len(gpu_configs)), key=lambda place: " " in gpu_configs[place])
+    for place in places:
+        if (own := colour_of(gpu_configs[place])) not in chosen.values():
+            chosen[place] = own
+    for place in places:
+        if place not in chosen:
+            free = (colour for colour in PALETTE if colour not in chosen.values())
+            chosen[place] = next(free, PALETTE[place % len(PALETTE)])
+    return [chosen[place] for place in range(len(gpu_configs))]
+
+
+def colours_by_config(gpu_configs: Iterable[str]) -> dict[str, int]:
+    """The same for configs that have a label each, as those of a run do."""
+    labels = list(gpu_configs)
+    return dict(zip(labels, colours_of(labels), strict=True))

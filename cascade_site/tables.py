@@ -39,7 +39,9 @@ class Column:
     unit: str = ""
     help: str = ""
     config: str = ""
-    """The GPU config the column is about, for its colour."""
+    """The GPU config the column is about, for the choice of columns."""
+    colour: int | None = None
+    """That config's."""
     shown: bool = True
     """Whether it is there before anyone has chosen columns."""
     sorts: bool = True
@@ -50,7 +52,7 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        return self.kind not in ("text", "words", "name", "state", "when", "config", "link")
+        return self.kind not in ("text", "words", "name", "state", "when", "link")
 
     @property
     def css_class(self) -> str:

@@ -7,6 +7,7 @@ from django.db.models import Prefetch
 from django.utils import timezone
 
 from cascade_site import ids
+from cascade_site.colours import colours_by_config
 from runs.figures import Figures, figures_of
 from traces.models import Trace
 
@@ -109,6 +110,11 @@ class Run(models.Model):
     @property
     def kernels_total(self) -> int:
         return sum(sim.kernels_total or 0 for sim in self.sims.all())
+
+    @property
+    def colours(self) -> dict[str, int]:
+        """The colour of each of its configs on its pages."""
+        return colours_by_config(sim.gpu_config for sim in self.sims.all())
 
     @property
     def figures(self) -> dict[str, float | None]:

@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, render
 
 from cascade_site.charts.roofline import MOST_POINTS, KernelPoint, roofline_chart
 from cascade_site.charts.stack import stack_chart
+from cascade_site.colours import colours_by_config
 from cascade_site.pages import page
 from cascade_site.tables import Column, Table
 from sims.gpus import spec_from_dict
@@ -66,6 +67,7 @@ def sim_detail(request: HttpRequest, sim_id: str) -> HttpResponse:
         "section": "runs",
         "sim": sim,
         "run": sim.run,
+        "colours": colours_by_config(sim.run.sims.values_list("gpu_config", flat=True)),
         "table": table,
         "live": not sim.has_ended,
         "shards": list(sim.shards),

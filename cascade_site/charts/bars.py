@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cascade_site.colours import colour_of
 from cascade_site.formats import duration
 
 ROW_HEIGHT = 28
@@ -50,13 +49,13 @@ class BarChart:
 
 @dataclass(frozen=True, slots=True)
 class BarInput:
-    """What a bar says; ``colour`` by the label's config unless given."""
+    """What a bar says."""
 
     label: str
     value_ns: float | None
+    colour: int
     note: str = ""
     href: str = ""
-    colour: int | None = None
 
 
 def bar_chart(title: str, inputs: Sequence[BarInput]) -> BarChart | None:
@@ -71,7 +70,7 @@ def bar_chart(title: str, inputs: Sequence[BarInput]) -> BarChart | None:
             label=item.label,
             value_text=duration(item.value_ns),
             note=item.note,
-            colour=colour_of(item.label) if item.colour is None else item.colour,
+            colour=item.colour,
             href=item.href,
             y=place * ROW_HEIGHT + 2,
             width=round(max(1.0, room * (item.value_ns or 0.0) / longest), 1),

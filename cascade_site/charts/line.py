@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cascade_site.colours import colour_of
+from cascade_site.colours import colours_by_config
 from cascade_site.formats import duration
 
 WIDTH, HEIGHT = 760, 320
@@ -58,10 +58,11 @@ def line_chart(
     def y(time_ns: float) -> float:
         return round(HEIGHT - BOTTOM - time_ns / (highest * 1.08) * (HEIGHT - TOP - BOTTOM), 1)
 
+    colours = colours_by_config(name for name, _ in curves)
     drawn = [
         Curve(
             name=name,
-            colour=colour_of(name),
+            colour=colours[name],
             points=" ".join(f"{x(value)},{y(time)}" for value, time, _ in sorted(points)),
             marks=[
                 Mark(x(value), y(time), f"{name}, {x_label} {value:g}: {duration(time)}", href)

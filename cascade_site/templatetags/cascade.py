@@ -124,10 +124,16 @@ def state(status: str) -> SafeString:
     return format_html('<span class="chip {}">{}</span>', status, status)
 
 
+@register.simple_tag(takes_context=True)
+def swatch(context: Context, gpu_config: str) -> SafeString:
+    """The config's colour: the one it has among the configs of the page's run, where the page is of one."""
+    colours = context.get("colours") or {}
+    return dot(colours.get(gpu_config, colour_of(gpu_config)))
+
+
 @register.simple_tag
-def swatch(gpu_config: str) -> SafeString:
-    """The config's colour, the same on every page."""
-    return format_html('<span class="swatch c{}" aria-hidden="true"></span>', colour_of(gpu_config))
+def dot(colour: int) -> SafeString:
+    return format_html('<span class="swatch c{}" aria-hidden="true"></span>', colour)
 
 
 @register.simple_tag(takes_context=True)

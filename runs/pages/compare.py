@@ -101,7 +101,7 @@ def _metrics(request: HttpRequest, compared: Comparison, place: int) -> dict[str
 
 def _bar(compared: Comparison, side: Side, found: Difference) -> BarInput:
     note = "baseline" if side is compared.baseline else "" if found.delta is None else signed_percent(found.delta)
-    return BarInput(side.label, found.total_ns, note, f"/sims/{side.sim.id}", side.colour)
+    return BarInput(side.label, found.total_ns, side.colour, note, f"/sims/{side.sim.id}")
 
 
 def _differences(sides: list[Side], every: bool) -> list[dict[str, Any]]:
@@ -169,7 +169,9 @@ def _kernel_table(request: HttpRequest, compared: Comparison) -> Table:
     for place, side in enumerate(compared.others):
         label, config = side.label, side.sim.gpu_config
         columns += [
-            Column(f"ns{place}", label, "duration", config=config, export_as=f"{label} simulated_ns"),
+            Column(
+                f"ns{place}", label, "duration", config=config, colour=side.colour, export_as=f"{label} simulated_ns"
+            ),
             Column(
                 f"delta{place}",
                 "Difference",

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from django.http import HttpRequest
 
-from cascade_site.colours import PALETTE_SIZE, colour_of
+from cascade_site.colours import colours_of
 from cascade_site.fields import storable_text
 from runs.answer import is_captured_gpu
 from runs.sides import Difference, Times, difference
@@ -71,16 +71,14 @@ def comparison_of(request: HttpRequest, sims: list[Sim]) -> Comparison:
     for sim_id, index, time_ns in found.values_list("sim_id", "index", "simulated_ns").iterator(chunk_size=5000):
         times[sim_id][index] = float(time_ns or 0.0)
     several = len({sim.run_id for sim in sims}) > 1
-    # A config keeps its colour on every page, but the sides must be told apart.
-    distinct = len({colour_of(sim.gpu_config) for sim in sims}) == len(sims)
     sides = [
         Side(
             sim,
             f"{sim.gpu_config} · {sim.run.name or sim.run_id}" if several else sim.gpu_config,
-            colour_of(sim.gpu_config) if distinct else place % PALETTE_SIZE,
+            colour,
             Times(sim.run.trace_id, times[sim.id]),
         )
-        for place, sim in enumerate(sims)
+        for sim, colour in zip(sims, colours_of([sim.gpu_config for sim in sims]), strict=True)
     ]
     return Comparison(sides, _baseline(request, sides))
 

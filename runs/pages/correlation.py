@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from numpy.typing import NDArray
 
 from cascade_site.charts.scatter import Series, scatter_chart
-from cascade_site.colours import colour_of
 from cascade_site.formats import duration, signed_percent
 from cascade_site.pages import page
 from runs import bodies
@@ -34,13 +33,13 @@ def correlation(request: HttpRequest, run_id: str) -> HttpResponse:
     columns = _names(overview["groups"], configs) if by_name else kernel_columns(run, REAL)
     elsewhere = configs_elsewhere(run)
     compared = [place for place, config in enumerate(configs) if config not in elsewhere]
-    series = [_series(run, columns, place, config) for place, config in enumerate(configs)]
+    series = [_series(run, columns, place, config, run.colours[config]) for place, config in enumerate(configs)]
     context = {
         "chart": scatter_chart(series, logarithmic=not linear),
         "summary": overview["summary"],
         "excluded": columns["real_ns"].null_count,
         "worst": _furthest_off(run, columns, configs, compared),
-        "configs": [(config, colour_of(config)) for config in configs],
+        "configs": list(run.colours.items()),
         "elsewhere": elsewhere,
         "by_name": by_name,
         "linear": linear,
@@ -76,7 +75,7 @@ def _floats(columns: pa.Table, name: str) -> NDArray[np.float64]:
     return columns[name].to_numpy().astype(np.float64)
 
 
-def _series(run: Run, columns: pa.Table, place: int, config: str) -> Series:
+def _series(run: Run, columns: pa.Table, place: int, config: str, colour: int) -> Series:
     real_ns, simulated_ns = _floats(columns, "real_ns"), _floats(columns, f"ns{place}")
 
     def describe(at: int) -> tuple[str, str]:
@@ -87,7 +86,7 @@ def _series(run: Run, columns: pa.Table, place: int, config: str) -> Series:
         )
         return title, _row_href(run, index, name)
 
-    return Series(colour_of(config), real_ns, simulated_ns, describe)
+    return Series(colour, real_ns, simulated_ns, describe)
 
 
 def _furthest_off(run: Run, columns: pa.Table, configs: list[str], places: list[int]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from cascade_site.charts.bars import BarInput, bar_chart
 from cascade_site.charts.line import line_chart
 from cascade_site.charts.stack import stack_chart
+from cascade_site.colours import REAL
 from cascade_site.formats import ratio, signed_percent
 from cascade_site.pages import page
 from runs import bodies
@@ -58,8 +59,8 @@ def _summary_row(run: Run, sim: Sim, figures: dict[str, Any]) -> dict[str, Any]:
 
 
 def _time_bars(run: Run, rows: list[dict[str, Any]]) -> Any:
-    real_ns = run.trace.real_ns
-    inputs = [BarInput("real run", real_ns, colour=7)] if real_ns else []
+    real_ns, colours = run.trace.real_ns, run.colours
+    inputs = [BarInput("real run", real_ns, REAL)] if real_ns else []
     for row in rows:
         sim, figures = row["sim"], row["figures"]
         error = figures.get("error")
@@ -67,7 +68,13 @@ def _time_bars(run: Run, rows: list[dict[str, Any]]) -> Any:
         if row["elsewhere"] and row["speedup"]:
             note = f"{ratio(row['speedup'])} the real run's speed"
         inputs.append(
-            BarInput(sim.gpu_config, figures.get("simulated_ns") or sim.simulated_ns, note, f"/sims/{sim.id}")
+            BarInput(
+                sim.gpu_config,
+                figures.get("simulated_ns") or sim.simulated_ns,
+                colours[sim.gpu_config],
+                note,
+                f"/sims/{sim.id}",
+            )
         )
     return bar_chart("Time of all kernels", inputs)
 

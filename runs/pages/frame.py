@@ -36,6 +36,7 @@ def render_tab(request: HttpRequest, run: Run, tab: str, context: dict[str, Any]
         "section": "runs",
         "run": run,
         "sims": list(run.sims.all()),
+        "colours": run.colours,
         "tab": tab,
         "tabs": [(name, title, f"/runs/{run.id}" + (f"/{name}" if name else "")) for name, title in TABS],
         "live": run.status not in ENDED,

@@ -37,11 +37,17 @@ def _kernel_table(request: HttpRequest, run: Run, configs: list[str], baseline: 
         Column("real_ns", "Real", "duration"),
         Column("real_share", "Time", "percent", help="Share of the real time"),
     ]
-    for place, config in enumerate(configs):
+    for place, (config, colour) in enumerate(run.colours.items()):
         as_ = f"{config} {{}}".format
         columns.append(
             Column(
-                f"ns{place}", config, "duration", config=config, help="Simulated time", export_as=as_("simulated_ns")
+                f"ns{place}",
+                config,
+                "duration",
+                config=config,
+                colour=colour,
+                help="Simulated time",
+                export_as=as_("simulated_ns"),
             )
         )
         columns.append(_against_real(f"error{place}", config, config in elsewhere, run))
@@ -104,12 +110,13 @@ def _name_table(request: HttpRequest, run: Run, configs: list[str]) -> Table:
         Column("max_ns", "Max", "duration"),
         Column("stddev_ns", "StdDev", "duration"),
     ]
-    for place, config in enumerate(configs):
+    for place, (config, colour) in enumerate(run.colours.items()):
         total = Column(
             f"ns{place}",
             config,
             "duration",
             config=config,
+            colour=colour,
             help="Simulated, in total",
             export_as=f"{config} simulated_ns",
         )

@@ -48,12 +48,12 @@ def progress(row: Row) -> SafeString:
 
 def configs(row: Row) -> SafeString:
     """Each config with the time it would take; the first few of a sweep."""
-    sims = list(row["run"].sims.all())
+    sims, colours = list(row["run"].sims.all()), row["run"].colours
     lines = format_html_join(
         "",
         '<div class="nowrap" title="{}">{}{} {}</div>',
         (
-            (sim.gpu_config, tags.swatch(sim.gpu_config), _short(sim.gpu_config), tags.duration(sim.simulated_ns))
+            (sim.gpu_config, tags.dot(colours[sim.gpu_config]), _short(sim.gpu_config), tags.duration(sim.simulated_ns))
             for sim in sims[:MOST_CONFIGS]
         ),
     )

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from cascade_site.colours import colour_of
 from cascade_site.pages import page
 from runs.pages.frame import render_tab, run_of
 from runs.reading import step_timelines_of
@@ -24,7 +23,7 @@ def timeline(request: HttpRequest, run_id: str) -> HttpResponse:
     for row in posted:
         every = row["timeline"].get("steps", [])
         if step < len(every):
-            shown.append(row | {"step": every[step], "colour": colour_of(row["gpu_config"])})
+            shown.append(row | {"step": every[step], "colour": run.colours[row["gpu_config"]]})
     context = {
         "posted": posted,
         "shown": shown,

@@ -12,7 +12,7 @@ from sims.gpus import load_shipped
 
 
 def test_bars_are_on_one_scale_from_zero() -> None:
-    chart = bar_chart("times", [BarInput("a", 1000.0), BarInput("b", 500.0), BarInput("c", None)])
+    chart = bar_chart("times", [BarInput("a", 1000.0, 0), BarInput("b", 500.0, 1), BarInput("c", None, 2)])
     assert chart is not None
     assert [bar.label for bar in chart.bars] == ["a", "b"]
     assert chart.bars[1].width == pytest.approx(chart.bars[0].width / 2)
@@ -20,7 +20,7 @@ def test_bars_are_on_one_scale_from_zero() -> None:
 
 @pytest.mark.parametrize("values", [[], [None], [0.0]])
 def test_there_is_no_bar_chart_of_nothing(values: list[float | None]) -> None:
-    assert bar_chart("times", [BarInput("a", value) for value in values]) is None
+    assert bar_chart("times", [BarInput("a", value, 0) for value in values]) is None
 
 
 def series(real_ns: list[float], simulated_ns: list[float]) -> Series:
