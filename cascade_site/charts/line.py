@@ -7,7 +7,7 @@ from cascade_site.colours import colours_by_config
 from cascade_site.formats import duration
 
 WIDTH, HEIGHT = 760, 320
-LEFT, RIGHT, TOP, BOTTOM = 80, 24, 16, 44
+LEFT, RIGHT, TOP, BOTTOM = 88, 24, 16, 44
 
 
 @dataclass(frozen=True, slots=True)

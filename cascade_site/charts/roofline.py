@@ -12,7 +12,7 @@ from cascade_site.formats import duration, si, significant
 from sims.gpus.spec import GpuSpec
 
 WIDTH, HEIGHT = 760, 400
-LEFT, RIGHT, TOP, BOTTOM = 72, 16, 16, 44
+LEFT, RIGHT, TOP, BOTTOM = 88, 16, 28, 44
 LANES = 32
 MOST_POINTS = 400
 
@@ -47,6 +47,8 @@ class RooflineChart:
     spots: list[Spot]
     roof: str
     ridge: tuple[float, float]
+    slope: tuple[float, float]
+    """Halfway up to the ridge."""
     ridge_label: str
     compute_label: str
     memory_label: str
@@ -92,6 +94,7 @@ def roofline_chart(spec: GpuSpec, kernels: Sequence[KernelPoint], total_ns: floa
         spots=[_spot(kernel, total_ns, x, y) for kernel in shown],
         roof=" ".join(f"{x(a)},{y(b)}" for a, b in roof),
         ridge=(x(ridge), y(peak)),
+        slope=(x(math.sqrt(first * ridge)), y(math.sqrt(first * ridge) * bandwidth)),
         ridge_label=f"{significant(ridge)} instructions/byte",
         compute_label=f"{si(peak)} thread instructions/s: {spec.sms} SMs x {spec.schedulers_per_sm} x {LANES} lanes",
         memory_label=f"{spec.memory_bandwidth_gbs:.0f} GB/s DRAM",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cascade_site.formats import duration
 
 WIDTH, HEIGHT = 760, 480
-LEFT, RIGHT, TOP, BOTTOM = 72, 12, 12, 40
+LEFT, RIGHT, TOP, BOTTOM = 88, 12, 12, 40
 MOST_DOTS = 300
 
 Floats = NDArray[np.float64]

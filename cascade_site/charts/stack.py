@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-WIDTH = 760
-LABEL_WIDTH = 200
-ROW_HEIGHT = 28
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
+    """One share, ``x`` and ``width`` in percent of the bar's length."""
+
     name: str
     x: float
     width: float
@@ -20,12 +18,7 @@ class Part:
 @dataclass(frozen=True, slots=True)
 class Stack:
     label: str
-    y: int
     parts: list[Part]
-
-    @property
-    def text_y(self) -> int:
-        return self.y + 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +29,21 @@ class StackChart:
     stacks: list[Stack]
     title: str
 
-    width, label_width = WIDTH, LABEL_WIDTH
-
-    @property
-    def height(self) -> int:
-        return len(self.stacks) * ROW_HEIGHT + 4
-
 
 def stack_chart(title: str, names: Sequence[str], rows: Sequence[tuple[str, Mapping[str, float]]]) -> StackChart | None:
     """One bar per row, each scaled to its own total, parts in the order of ``names``; None without any value."""
     stacks = []
-    for place, (label, values) in enumerate((label, values) for label, values in rows if sum(values.values()) > 0):
+    for label, values in rows:
         total = sum(values.values())
-        x, parts = float(LABEL_WIDTH), []
+        if total <= 0:
+            continue
+        x, parts = 0.0, []
         for colour, name in enumerate(names):
             share = values.get(name, 0.0) / total
-            width = round(share * (WIDTH - LABEL_WIDTH - 8), 1)
+            width = round(100 * share, 2)
             if width > 0:
-                parts.append(Part(name, round(x, 1), width, colour, f"{100 * share:.1f} %"))
+                parts.append(Part(name, round(x, 2), width, colour, f"{100 * share:.1f} %"))
             x += width
-        stacks.append(Stack(label, place * ROW_HEIGHT + 2, parts))
+        stacks.append(Stack(label, parts))
     used = [(name, n) for n, name in enumerate(names) if any(part.name == name for s in stacks for part in s.parts)]
     return StackChart(used, stacks, title) if stacks else None

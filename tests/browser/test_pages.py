@@ -35,6 +35,16 @@ def test_no_page_scrolls_sideways(watched: Watched, site: Site, width: int) -> N
     assert wide == []
 
 
+def test_no_chart_scrolls_sideways_on_a_narrow_screen(page: Page, site: Site) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    wide = []
+    for path in paths_of(site):
+        page.goto(path)
+        if page.evaluate("[...document.querySelectorAll('figure')].some((one) => one.scrollWidth > one.clientWidth)"):
+            wide.append(path)
+    assert wide == []
+
+
 def test_pages_are_whole_without_javascript(site: Site, chromium: Browser) -> None:
     context = chromium.new_context(base_url=site.url, java_script_enabled=False)
     page = context.new_page()

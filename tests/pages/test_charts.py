@@ -90,5 +90,12 @@ def test_no_kernel_is_above_its_roof() -> None:
     assert all(spot.y >= chart.ridge[1] for spot in chart.spots)
 
 
+def test_the_labels_of_the_roof_are_below_it() -> None:
+    chart = roofline_chart(load_shipped()["SM80_A100"], [KernelPoint(1, "a", 5, 5, 5, "")], 5)
+    assert chart is not None
+    assert chart.slope[0] < chart.ridge[0]
+    assert chart.slope[1] > chart.ridge[1]
+
+
 def test_a_kernel_without_dram_traffic_has_no_place_under_the_roof() -> None:
     assert roofline_chart(load_shipped()["SM80_A100"], [KernelPoint(1, "a", 5, 0, 5, "")], 5) is None
