@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cascade_site.charts.ticks import round_values
 from cascade_site.colours import colours_by_config
 from cascade_site.formats import duration
 
@@ -72,11 +73,10 @@ def line_chart(
         for name, points in curves
         if points
     ]
-    thirds = [highest * part / 3 for part in range(4)]
     return LineChart(
         curves=drawn,
         x_ticks=[(x(value), f"{value:,.10g}") for value in values],
-        y_ticks=[(y(time), duration(time) if time else "0") for time in thirds],
+        y_ticks=[(y(time), duration(time) if time else "0") for time in (0.0, *round_values(highest))],
         x_label=x_label,
         real_y=y(real_ns) if real_ns else None,
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cascade_site.charts.ticks import round_values
 from cascade_site.formats import duration
 
 WIDTH, HEIGHT = 760, 480
@@ -94,9 +95,7 @@ class _Scale:
         """Places and values of round times."""
         if self.logarithmic:
             return [(place, 10.0**place) for place in _round_logarithms(self.low, self.high)]
-        step = 10.0 ** math.floor(math.log10(self.high / 3))
-        step *= next(factor for factor in (1, 2, 5, 10) if self.high / (step * factor) <= 6)
-        return [(step * n, step * n) for n in range(1, int(self.high / step) + 1)]
+        return [(value, value) for value in round_values(self.high)]
 
 
 def _round_logarithms(low: float, high: float) -> list[float]:

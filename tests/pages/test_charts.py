@@ -78,6 +78,12 @@ def test_a_curve_has_a_mark_per_value_in_order() -> None:
     assert chart.real_y is not None
 
 
+def test_a_curve_stands_over_round_times() -> None:
+    chart = line_chart("sms", [("a", [(40.0, 90_900.0, "/a")])], real_ns=171_000.0)
+    assert chart is not None
+    assert [label for _, label in chart.y_ticks] == ["0", "50.0 µs", "100 µs", "150 µs"]
+
+
 def test_a_curve_of_one_value_is_drawn() -> None:
     assert line_chart("sms", [("a", [(80.0, 2.0, "")])]) is not None
 
