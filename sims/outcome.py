@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sims.statlog.facts import LogFacts
+from traces.times.names import short_name
 
 State = Literal["finished", "failed", "cancelled"]
 
@@ -21,6 +22,7 @@ DEADLOCK_CHECK_CYCLES = 50_000
 _SHELL_SIGNAL_BASE = 128
 _SIGNALS = {number.value: number.name for number in signal.Signals}
 _MAX_QUOTE = 300
+_MAX_NAME = 4000
 _LAST_COPY = "Assertion `k' failed"
 """How Accel-Sim ends a list whose last line is a memory copy."""
 
@@ -364,8 +366,7 @@ def _kernel(facts: LogFacts, first_letter: str = "k") -> str:
     if not facts.open_launches:
         return "the kernel" if first_letter == "k" else "The kernel"
     launch = list(facts.open_launches.values())[-1]
-    name = launch.name if len(launch.name) <= 60 else f"{launch.name[:57]}..."
-    return f"{first_letter}ernel {launch.uid} ({name})"
+    return f"{first_letter}ernel {launch.uid} ({short_name(launch.name[:_MAX_NAME], 60)})"
 
 
 def _file(facts: LogFacts, article: str = "The ") -> str:

@@ -67,7 +67,7 @@ def test_a_normal_end_is_finished(name: str) -> None:
         ("leading_space", "ends with a memory copy"),
         ("h100_as_shipped", "set -gpgpu_memory_partition_indexing 0"),
         # in a kernel
-        ("unknown_opcode", "does not know the instruction FROBNICATE.X in kernel 1 (_Z9vectorAddPKfS0_Pfi)"),
+        ("unknown_opcode", "does not know the instruction FROBNICATE.X in kernel 1 (vectorAdd)"),
         ("udp_on_volta_cfg", "a functional unit that this GPU config does not have"),
         ("deadlock_no_udp_unit", "a functional unit that this GPU config does not have"),
         ("only_gpgpusim_config", "-specialized_unit and latency lines to trace.config"),
