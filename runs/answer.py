@@ -29,7 +29,7 @@ def answer(
     gpu: str | None,
     real_ns: float | None,
 ) -> str:
-    """One sentence (or two) from a comparison's ``summary``; empty while nothing has been simulated.
+    """One sentence (or two) from a comparison's ``summary`` of the sims that finished; empty without a simulated time.
 
     :param names: each config's GPU name, by the label that ``summary`` has
     :param gpu: the GPU that the trace was captured on

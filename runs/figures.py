@@ -24,7 +24,8 @@ class Figures:
     slowdown: float | None = None
     """Wall time of the sims over the GPU time they simulated."""
     fastest_ns: float | None = None
-    """Simulated time on the fastest of the configs."""
+    """Simulated time on the fastest of the configs, of the sims that finished, as what follows: one that failed after
+    its first kernel would be the fastest of all."""
     error: float | None = None
     """Of the step, on the config of the GPU that the real times are of; of the closest one where several are."""
     mape: float | None = None
@@ -35,14 +36,23 @@ def figures_of(run: "Run") -> Figures:
     """The figures of a run whose sims have ended."""
     sims: list[dict[str, Any]] = list(
         run.sims.values(  # type: ignore[arg-type] # one row as the helpers below take it
-            "id", "gpu_config", "config__name", "simulated_ns", "error", "instructions", "started_at", "finished_at"
+            "id",
+            "status",
+            "gpu_config",
+            "config__name",
+            "simulated_ns",
+            "error",
+            "instructions",
+            "started_at",
+            "finished_at",
         )
     )
     done = [sim for sim in sims if sim["simulated_ns"]]
     wall_s = sum(_wall_s(sim) for sim in done)
     simulated_ns = sum(sim["simulated_ns"] for sim in done)
     instructions = sum(sim["instructions"] or 0 for sim in done)
-    closest = _closest(run.trace.gpu, sims)
+    whole = [sim for sim in sims if sim["status"] == "finished"]
+    closest = _closest(run.trace.gpu, whole)
     mape, geomean_ratio = _agreement(run, closest["id"]) if closest else (None, None)
     started = [sim["started_at"] for sim in sims if sim["started_at"]]
     finished = [sim["finished_at"] for sim in sims if sim["finished_at"]]
@@ -50,7 +60,7 @@ def figures_of(run: "Run") -> Figures:
         wall_s=(max(finished) - min(started)).total_seconds() if started and finished else None,
         instructions_per_s=instructions / wall_s if instructions and wall_s > 0 else None,
         slowdown=wall_s * 1e9 / simulated_ns if simulated_ns and wall_s > 0 else None,
-        fastest_ns=min((sim["simulated_ns"] for sim in done), default=None),
+        fastest_ns=min((sim["simulated_ns"] for sim in whole if sim["simulated_ns"]), default=None),
         error=closest["error"] if closest else None,
         mape=mape,
         geomean_ratio=geomean_ratio,

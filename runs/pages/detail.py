@@ -20,7 +20,7 @@ from runs.pages.frame import render_tab as _render
 from runs.pages.frame import run_of as _run
 from runs.reading import overview_json_of
 from sims.limiters import PLACES, Spent
-from sims.models import Sim
+from sims.models import Sim, SimStatus
 
 CONTRIBUTORS = 10
 
@@ -32,19 +32,23 @@ def summary(request: HttpRequest, run_id: str) -> HttpResponse:
     sims = list(Sim.objects.filter(run=run).order_by("position"))
     names = {sim.gpu_config: sim.config.get("name", sim.gpu_config) for sim in sims}
     rows = [_summary_row(run, sim, comparison["summary"].get(sim.gpu_config, {})) for sim in sims]
+    finished = [row for row in rows if row["sim"].status == SimStatus.FINISHED]
     elsewhere = {row["sim"].gpu_config for row in rows if row["elsewhere"]}
     spent = {sim.id: Spent(sim.spent) for sim in sims if sim.spent}
     context = {
-        "answer": answer(comparison["summary"], names, run.trace.gpu, run.trace.real_ns),
+        "answer": answer(
+            {row["sim"].gpu_config: row["figures"] for row in finished}, names, run.trace.gpu, run.trace.real_ns
+        ),
+        "partial": any(sim.simulated_ns for sim in sims),
         "rows": rows,
-        "bars": _time_bars(run, rows),
+        "bars": _time_bars(run, finished),
         "contributors": _contributors(comparison, elsewhere),
         "elsewhere": elsewhere,
         "limits": [(sim, spent[sim.id]) for sim in sims if sim.id in spent],
         "stack": stack_chart(
             "Where the cycles went", PLACES, [(sim.gpu_config, spent[sim.id].cycles) for sim in sims if sim.id in spent]
         ),
-        "sweep": _sweep(run, rows),
+        "sweep": _sweep(run, finished),
     }
     return _render(request, run, "", context)
 
@@ -58,8 +62,13 @@ def _summary_row(run: Run, sim: Sim, figures: dict[str, Any]) -> dict[str, Any]:
     return {"sim": sim, "figures": figures, "elsewhere": elsewhere, "speedup": speedup}
 
 
+def _real_ns(rows: list[dict[str, Any]]) -> float | None:
+    """The real time of the kernels that were simulated, which a run may have chosen some of."""
+    return next((row["figures"]["real_ns"] for row in rows if row["figures"].get("real_ns")), None)
+
+
 def _time_bars(run: Run, rows: list[dict[str, Any]]) -> Any:
-    real_ns, colours = run.trace.real_ns, run.colours
+    real_ns, colours = _real_ns(rows), run.colours
     inputs = [BarInput("real run", real_ns, REAL)] if real_ns else []
     for row in rows:
         sim, figures = row["sim"], row["figures"]
@@ -111,7 +120,7 @@ def _sweep(run: Run, rows: list[dict[str, Any]]) -> Any:
         time_ns = row["figures"].get("simulated_ns") or sim.simulated_ns
         if isinstance(value, int | float) and time_ns:
             curves.setdefault(sim.gpu_config.split(" ")[0], []).append((float(value), time_ns, f"/sims/{sim.id}"))
-    return line_chart(name, list(curves.items()), run.trace.real_ns)
+    return line_chart(name, list(curves.items()), _real_ns(rows))
 
 
 @page("POST")

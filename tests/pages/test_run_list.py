@@ -63,6 +63,15 @@ def test_it_sorts_by_figures_and_unknown_ones_come_last(browser: Client, trace: 
     assert listed(browser, sort="-mape") == ["far", "near", "first"]
 
 
+def test_a_sim_that_failed_half_way_is_not_the_fastest(trace: Trace) -> None:
+    run = launch(trace, LaunchRequest(["SM86_RTX3070"], simulator="replay"))
+    finish(run)
+    run.sims.update(status="failed")
+    run.take_figures()
+    run.refresh_from_db()
+    assert (run.fastest_ns, run.error, run.mape) == (None, None, None)
+
+
 def test_it_sorts_by_several_columns(browser: Client, trace: Trace) -> None:
     for name in ("b", "a"):
         another(trace, name, 1.1)

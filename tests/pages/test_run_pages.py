@@ -7,7 +7,7 @@ from django.test import Client
 
 from runs.launch import LaunchRequest, launch
 from runs.models import Run
-from sims.models import SimKernel
+from sims.models import Sim, SimKernel
 from tests.pages.conftest import CONFIGS, finish, make_trace
 from traces.models import Trace
 
@@ -30,6 +30,34 @@ def test_the_summary_answers_in_one_sentence(browser: Client, finished: Run) -> 
     page = browser.get(f"/runs/{finished.id}").content.decode()
     assert "would take 6.60 µs" in page
     assert "10.0 % too slow" in page
+
+
+def test_a_sim_that_failed_half_way_is_no_answer(browser: Client, run: Run) -> None:
+    finish(run)
+    cut = run.sims.get(gpu_config="SM80_A100")
+    cut.kernels.filter(index__gt=1).delete()
+    Sim.objects.filter(pk=cut.pk).update(status="failed", simulated_ns=1100)
+    page = browser.get(f"/runs/{run.id}").content.decode()
+    assert "GeForce RTX 3070 would take 6.60 µs" in page
+    assert '<a class="label" href="/sims/' in page
+    assert f'<a class="label" href="/sims/{cut.id}">' not in page
+
+
+def test_a_run_of_failed_sims_says_that_its_figures_are_of_a_part(browser: Client, run: Run) -> None:
+    finish(run)
+    run.sims.update(status="failed")
+    Run.objects.filter(pk=run.pk).update(status="failed")
+    page = browser.get(f"/runs/{run.id}").content.decode()
+    assert "No sim has finished" in page
+    assert "would take" not in page
+
+
+def test_the_real_bar_is_of_the_kernels_that_were_chosen(browser: Client, trace: Trace) -> None:
+    run = launch(trace, LaunchRequest(["SM86_RTX3070"], simulator="replay", kernels="1"))
+    finish(run)
+    run.sims.get().kernels.filter(index__gt=1).delete()
+    page = browser.get(f"/runs/{run.id}").content.decode()
+    assert '<span class="value">1.00 µs</span>' in page
 
 
 def test_an_error_is_only_shown_for_the_gpu_the_real_times_are_of(browser: Client, finished: Run) -> None:
