@@ -19,6 +19,14 @@ def test_it_names_the_fastest_config_and_how_far_the_captured_one_is_off() -> No
     )
 
 
+def test_it_says_which_values_were_changed() -> None:
+    summary = {"SM86_RTX3070 sms=20": {"simulated_ns": 2e6}, "SM86_RTX3070 sms=80": {"simulated_ns": 1e6}}
+    text = answer(summary, dict.fromkeys(summary, "GeForce RTX 3070"), "NVIDIA GeForce RTX 3070", None)
+    assert text.startswith(
+        "GeForce RTX 3070 with sms=80 would take 1.00 ms, 2× faster than the GeForce RTX 3070 with sms=20"
+    )
+
+
 def test_it_says_so_when_nothing_tells_how_far_off_it_is() -> None:
     text = answer({"SM90_H100": {"simulated_ns": 1.0e6, "real_ns": None}}, NAMES, None, None)
     assert "No real times are known" in text
