@@ -95,7 +95,7 @@ class Trace(models.Model):
         TraceKernel.objects.bulk_update(kernels, RealTime._fields, batch_size=500)
         self.real_ns = self.kernels.aggregate(total=Sum("real_ns"))["total"]
         self.times_report = report
-        self.save(update_fields=["real_ns", "times_report"])
+        self.save(update_fields=["gpu", "real_ns", "times_report"])
 
     @transaction.atomic
     def set_contents(self, facts: dict[int, tuple[int, str]]) -> None:

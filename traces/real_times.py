@@ -18,7 +18,7 @@ _LARGEST_STEP = 2**31 - 1
 
 
 def set_times(trace: Trace, report: TimesReport, file: str) -> None:
-    """Give the trace's kernels the report's times, in place of any they had.
+    """Give the trace's kernels the report's times, in place of any they had; and the GPU's name, where only these tell it.
 
     :param file: what the file is called in the trace's account of its times
     :raises TimesError: no launch is one of the trace's kernels; the trace stays as it was
@@ -27,13 +27,18 @@ def set_times(trace: Trace, report: TimesReport, file: str) -> None:
         NamedKernel(kernel.index, kernel.name, tuple(kernel.grid), tuple(kernel.block), kernel.trace_file)
         for kernel in trace.kernels.order_by("index")
     ]
-    matching = match(kernels, report, trace.gpu)
+    own_gpu = None if trace.times_report.get("gpu_from_times") else trace.gpu
+    matching = match(kernels, report, own_gpu)
     if not matching.launches_of:
         raise TimesError(
             f"{file}: none of its {len(report.launches)} launches is a kernel of this trace (by name, grid and block); "
             "is it a profile of another workload?"
         )
-    trace.set_real_times(_real_times(matching, report.launches), _account(matching, report, file, len(kernels)))
+    account = _account(matching, report, file, len(kernels))
+    if not own_gpu:
+        trace.gpu = account["device_names"][0] if len(account["device_names"]) == 1 else None
+        account["gpu_from_times"] = trace.gpu is not None
+    trace.set_real_times(_real_times(matching, report.launches), account)
     if trace.runs.exists():
         from runs.tasks import compare_again
 

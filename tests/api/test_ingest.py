@@ -190,6 +190,32 @@ def test_real_times_can_be_given_later(api: Client) -> None:
     assert all(kernel["real_ns"] for kernel in answer.json()["kernels"])
 
 
+def nsys_of(gpu: str) -> io.BytesIO:
+    """A profile that Nsight Systems made of the sample on a GPU."""
+    head = "Start (ns),Duration (ns),GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Device,Strm,Name"
+    timeline = json.loads(sample_files()["corrected_timeline.json"])
+    rows = [
+        ",".join(map(str, [one["start_ns"], one["duration_ns"], *one["grid"], *one["block"], gpu, 7, one["name"]]))
+        for one in timeline["steps"][0]["kernels"]
+    ]
+    times = io.BytesIO("\n".join([head, *rows, ""]).encode())
+    times.name = "nsys.csv"
+    return times
+
+
+def test_a_trace_that_names_no_gpu_has_the_one_its_times_are_of(api: Client) -> None:
+    upload(api, tar_of({name: data for name, data in sample_files().items() if TRACE_FOLDER in name}), name="bare")
+    assert patch(api, "bare", times=nsys_of("NVIDIA A100 (0)")).json()["gpu"] == "NVIDIA A100"
+    assert patch(api, "bare", times=nsys_of("NVIDIA L4 (0)")).json()["gpu"] == "NVIDIA L4"
+
+
+def test_a_traces_own_gpu_stays_and_times_of_another_are_noted(api: Client) -> None:
+    upload(api, tar_of(sample_files()))
+    body = patch(api, "babelstream-sample", times=nsys_of("NVIDIA A100 (0)")).json()
+    assert body["gpu"] == "NVIDIA GeForce RTX 3070"
+    assert "The times are of NVIDIA A100" in body["times"]["notes"][0]
+
+
 def test_a_file_of_times_that_cannot_be_read_leaves_the_trace_as_it_was(api: Client) -> None:
     upload(api, tar_of(sample_files()))
     before = api.get("/api/traces/babelstream-sample").content
