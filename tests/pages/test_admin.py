@@ -92,6 +92,11 @@ def test_failures_are_grouped_by_reason_whatever_number_is_in_them(operator: Cli
     assert [(reason.text, reason.sims) for reason in reasons] == [("Nothing was heard of worker … for … s.", 2)]
 
 
+def test_a_reason_has_the_width_of_its_table(operator: Client, run: Run) -> None:
+    run.sims.order_by("position")[0].heartbeat(Report("failed", detail="It was cut."))
+    assert '<th scope="row">It was cut.</th>' in operator.get("/admin/").content.decode()
+
+
 @pytest.mark.parametrize(
     ("detail", "reason"),
     [
