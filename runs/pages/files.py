@@ -8,6 +8,7 @@ from itertools import islice
 
 from django.db.models import Sum
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.dateparse import parse_datetime
 
 from cascade_site.pages import page
 from cascade_site.storage import read_range
@@ -37,7 +38,7 @@ def files(request: HttpRequest, run_id: str) -> HttpResponse:
     run = run_of(run_id)
     total_bytes = SimFile.objects.filter(sim__run=run).aggregate(total=Sum("size_bytes"))["total"] or 0
     context = {
-        "files": files_of(run),
+        "files": [row | {"uploaded_at": parse_datetime(row["uploaded_at"])} for row in files_of(run)],
         "total_bytes": total_bytes,
         "max_zip_bytes": MAX_ZIP_BYTES,
         "too_much": total_bytes > MAX_ZIP_BYTES,

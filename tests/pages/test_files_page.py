@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from cascade_site.formats import when
 from runs.models import Run
 from sims.models import Sim, SimFile
 from sims.uploads import MeasuredStream, store_file
@@ -29,6 +30,11 @@ def preview(browser: Client, file: SimFile) -> Any:
     answer = browser.get(f"/runs/{file.sim.run_id}/files", {"preview": f"{file.sim_id}/{file.name}"})
     assert answer.status_code == 200
     return answer.context["preview"]
+
+
+def test_a_file_says_when_it_came(browser: Client, sim: Sim) -> None:
+    file = store(sim, "a.txt", b"x")
+    assert when(file.uploaded_at) in browser.get(f"/runs/{sim.run_id}/files").content.decode()
 
 
 def test_json_is_shown_with_its_structure(browser: Client, sim: Sim) -> None:
