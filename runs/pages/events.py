@@ -44,7 +44,7 @@ def changes(found: Iterable[tuple[int, Any, str, str]]) -> Iterator[dict[str, An
             "status": data.get("status"),
             "attempt": data.get("attempt"),
             "by": _who(data),
-            "detail": data.get("detail") or data.get("name"),
+            "detail": data.get("detail") or (data.get("name") if kind == "file" else None),
         }
 
 

@@ -14,6 +14,7 @@ from runs.launch import LaunchRequest, launch
 from runs.management.commands.launch_run import Command, request_from
 from runs.models import Run
 from runs.pages.config import launch_command
+from runs.pages.events import changes
 from sims.models import GpuConfig, Sim
 from sims.models.states import Report
 from traces.models import Trace
@@ -121,6 +122,16 @@ def test_an_operator_is_named(browser: Client, sim: Sim) -> None:
     operator.force_login(User.objects.create_superuser("ada", "", "secret"))
     operator.post("/admin/sims/sim/", {"action": "mark_failed", "_selected_action": [sim.id]})
     assert rows(browser, sim)[-1] == ("sim", "failed", 1, "operator ada")
+
+
+def test_a_runs_name_is_no_detail_of_what_happened() -> None:
+    found = changes([(1, None, "run", '{"id": "run-1", "name": "first", "status": "queued"}')])
+    assert [row["detail"] for row in found] == [None]
+
+
+def test_a_file_is_named() -> None:
+    found = changes([(1, None, "file", '{"sim_id": "sim-1", "name": "stderr.txt"}')])
+    assert [row["detail"] for row in found] == ["stderr.txt"]
 
 
 def test_progress_is_no_change_of_state(browser: Client, sim: Sim) -> None:
