@@ -67,7 +67,8 @@ def size(value_bytes: Number | None) -> str:
         return MISSING
     for scale, unit in _BYTES:
         if abs(float(value_bytes)) >= scale:
-            return f"{float(value_bytes) / scale:.3g} {unit}"
+            scaled = float(value_bytes) / scale
+            return f"{scaled:.3g} {unit}" if scaled < 999.5 else f"{scaled:,.0f} {unit}"
     return f"{value_bytes} B"
 
 
@@ -82,8 +83,8 @@ def signed_percent(fraction: Number | None) -> str:
 
 
 def ratio(value: Number | None) -> str:
-    """``2.31`` is ``2.31×``."""
-    return MISSING if value is None else f"{float(value):.3g}×"
+    """``2.31`` is ``2.31×``, and ``12345`` is ``12,345×``."""
+    return MISSING if value is None else f"{significant(float(value))}×"
 
 
 def when(moment: datetime | None) -> str:

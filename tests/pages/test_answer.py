@@ -14,7 +14,7 @@ def test_it_names_the_fastest_config_and_how_far_the_captured_one_is_off() -> No
     }
     text = answer(summary, NAMES, "NVIDIA GeForce RTX 3070", 2.5e6)
     assert text == (
-        "H100 SXM 80 GB would take 1.00 ms, 2.4× faster than the GeForce RTX 3070 in the same simulation. "
+        "H100 SXM 80 GB would take 1.00 ms, 2.40× faster than the GeForce RTX 3070 in the same simulation. "
         "Simulated against real on the GeForce RTX 3070: 4.0 % too fast."
     )
 
@@ -23,7 +23,7 @@ def test_it_says_which_values_were_changed() -> None:
     summary = {"SM86_RTX3070 sms=20": {"simulated_ns": 2e6}, "SM86_RTX3070 sms=80": {"simulated_ns": 1e6}}
     text = answer(summary, dict.fromkeys(summary, "GeForce RTX 3070"), "NVIDIA GeForce RTX 3070", None)
     assert text.startswith(
-        "GeForce RTX 3070 with sms=80 would take 1.00 ms, 2× faster than the GeForce RTX 3070 with sms=20"
+        "GeForce RTX 3070 with sms=80 would take 1.00 ms, 2.00× faster than the GeForce RTX 3070 with sms=20"
     )
 
 

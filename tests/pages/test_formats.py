@@ -13,9 +13,17 @@ def test_durations_are_scaled_to_three_digits(value_ns: float | None, text: str)
     assert formats.duration(value_ns) == text
 
 
-@pytest.mark.parametrize(("value", "text"), [(None, "–"), (512, "512 B"), (4 * 1024**2, "4 MiB"), (1536, "1.5 KiB")])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (512, "512 B"), (4 * 1024**2, "4 MiB"), (1536, "1.5 KiB"), (1023 * 1024, "1,023 KiB")],
+)
 def test_sizes_are_binary(value: int | None, text: str) -> None:
     assert formats.size(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(None, "–"), (0.34312, "0.343×"), (2, "2.00×"), (12345.6, "12,346×")])
+def test_ratios_have_three_digits_and_no_exponent(value: float | None, text: str) -> None:
+    assert formats.ratio(value) == text
 
 
 @pytest.mark.parametrize(("value_s", "text"), [(0.5, "0.50 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")])
