@@ -77,7 +77,8 @@ class Command(DatabaseCommand):
         elif ended:
             self.stdout.write("\n".join([*watching.describe_end(run), watching.comparison_table(run), run.id]))
         else:
-            self.stdout.write(f"{run.id}: {len(run.sims.all())} sims are queued.")
+            count = len(run.sims.all())
+            self.stdout.write(f"{run.id}: {count} {'sim is' if count == 1 else 'sims are'} queued.")
 
 
 def request_from(options: dict[str, Any]) -> LaunchRequest:

@@ -54,7 +54,8 @@ class Command(DatabaseCommand):
             self.stdout.write(json.dumps(json.loads(to_json(TraceSerializer(trace).data)), indent=2))
             return
         with_times = trace.kernels.filter(real_ns__isnull=False).count()
-        self.stdout.write(f"{trace.id}: {trace.kernels_total} kernels, {with_times} with real times")
+        kernels = "1 kernel" if trace.kernels_total == 1 else f"{trace.kernels_total} kernels"
+        self.stdout.write(f"{trace.id}: {kernels}, {with_times} with real times")
         for warning in trace.warnings:
             self.stderr.write(f"warning: {warning}")
 
