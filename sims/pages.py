@@ -11,6 +11,7 @@ from cascade_site.charts.stack import stack_chart
 from cascade_site.colours import colours_by_config
 from cascade_site.pages import page
 from cascade_site.tables import Column, Table
+from runs.answer import is_captured_gpu
 from sims.gpus import spec_from_dict
 from sims.limiters import PLACES, Spent, cycles_by_place
 from sims.models import GpuConfig, Sim, SimKernel
@@ -67,6 +68,7 @@ def sim_detail(request: HttpRequest, sim_id: str) -> HttpResponse:
         "section": "runs",
         "sim": sim,
         "run": sim.run,
+        "against": _against_real(sim, sim.error),
         "colours": colours_by_config(sim.run.sims.values_list("gpu_config", flat=True)),
         "table": table,
         "live": not sim.has_ended,
@@ -76,6 +78,14 @@ def sim_detail(request: HttpRequest, sim_id: str) -> HttpResponse:
         "stack": stack_chart("Where the cycles went", PLACES, [(sim.gpu_config, spent.cycles)]),
     }
     return table.export() or render(request, "sims/detail.html", context)
+
+
+def _against_real(sim: Sim, error: float | None) -> dict[str, Any]:
+    """How far a simulated time is off the real one; on another GPU than the real one's, how much faster it is."""
+    gpu = sim.run.trace.gpu
+    elsewhere = bool(gpu) and not is_captured_gpu(gpu, sim.config.get("name", ""))
+    speedup = 1 / (1 + error) if elsewhere and error is not None and error > -1 else None
+    return {"error": None if elsewhere else error, "speedup": speedup, "gpu": gpu}
 
 
 def _roofline(sim: Sim, rows: list[dict[str, Any]], total_ns: float) -> Any:
@@ -98,7 +108,7 @@ def _roofline(sim: Sim, rows: list[dict[str, Any]], total_ns: float) -> Any:
 
 @page()
 def kernel_detail(request: HttpRequest, sim_id: str, index: int) -> HttpResponse:
-    kernel = SimKernel.objects.select_related("sim", "sim__run").filter(sim_id=sim_id, index=index).first()
+    kernel = SimKernel.objects.select_related("sim", "sim__run__trace").filter(sim_id=sim_id, index=index).first()
     if kernel is None:
         raise Http404
     stats = kernel.stats
@@ -111,11 +121,15 @@ def kernel_detail(request: HttpRequest, sim_id: str, index: int) -> HttpResponse
         page_rows=500,
     )
     spent = Spent(cycles_by_place(stats))
+    real = kernel.sim.run.trace.kernels.filter(index=index).first()
+    real_ns = real.real_ns if real else None
+    error = kernel.simulated_ns / real_ns - 1 if real_ns and kernel.simulated_ns is not None else None
     context = {
         "section": "runs",
         "kernel": kernel,
         "sim": kernel.sim,
-        "real": kernel.sim.run.trace.kernels.filter(index=index).first(),
+        "real": real,
+        "against": _against_real(kernel.sim, error),
         "spent": spent if spent.cycles else None,
         "stack": stack_chart("Where its cycles went", PLACES, [(kernel.sim.gpu_config, spent.cycles)]),
         "table": table,

@@ -150,3 +150,15 @@ def test_a_sim_and_its_kernels_have_pages(browser: Client, finished: Run, path: 
     sim = finished.sims.first()
     assert sim is not None
     assert browser.get(path.format(sim=sim.id)).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/sims/{sim}", "/sims/{sim}/kernels/2"])
+def test_a_sim_and_a_kernel_are_off_on_the_captured_gpu_and_faster_on_another(
+    browser: Client, finished: Run, path: str
+) -> None:
+    here, elsewhere = (
+        browser.get(path.format(sim=finished.sims.get(gpu_config=config).id)).content.decode() for config in CONFIGS
+    )
+    assert "+10.0 % ↑" in here
+    assert "% ↑" not in elsewhere
+    assert "0.909×" in elsewhere
