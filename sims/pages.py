@@ -27,7 +27,7 @@ KERNEL_COLUMNS = [
     Column("limiter", "Limited by", "words"),
     Column("cycles", "Cycles", "number", help="As the simulator reports them, launch latency included"),
     Column("instructions", "Thread instructions", "si"),
-    Column("ipc", "IPC", "number", help="Thread instructions per cycle over the whole GPU"),
+    Column("ipc", "IPC", "si", help="Thread instructions per cycle over the whole GPU"),
     Column("occupancy", "Occupancy", "percent", help="Resident warps, of the SMs' slots"),
     Column("l1_hit_rate", "L1 hits", "percent"),
     Column("l2_hit_rate", "L2 hits", "percent"),
@@ -42,11 +42,17 @@ CONFIG_COLUMNS = [
     Column("binary_version", "SASS", "number"),
     Column("sms", "SMs", "number"),
     Column("core_clock_mhz", "Core clock", "number", unit="MHz"),
-    Column("memory_bandwidth_gbs", "Bandwidth", "number", unit="GB/s"),
+    Column(
+        "memory_bandwidth_gbs",
+        "Bandwidth",
+        "number",
+        unit="GB/s",
+        show=lambda row: f"{row['memory_bandwidth_gbs']:,.0f}",
+    ),
     Column("l2_bytes", "L2", "size"),
     Column("simulators", "Simulators here"),
     Column("origin", "From"),
-    Column("remark", "Remarks"),
+    Column("remark", "Remarks", "words"),
 ]
 
 

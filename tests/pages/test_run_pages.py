@@ -162,3 +162,13 @@ def test_a_sim_and_a_kernel_are_off_on_the_captured_gpu_and_faster_on_another(
     assert "+10.0 % ↑" in here
     assert "% ↑" not in elsewhere
     assert "0.909×" in elsewhere
+
+
+def test_ipc_is_shown_in_three_digits(browser: Client, finished: Run) -> None:
+    finished.sims.get(gpu_config=CONFIGS[0]).kernels.update(ipc=133.3212)
+    page = browser.get(f"/sims/{finished.sims.get(gpu_config=CONFIGS[0]).id}").content.decode()
+    assert '<span title="133.3212">133</span>' in page
+
+
+def test_a_bandwidth_is_shown_in_whole_gigabytes(browser: Client) -> None:
+    assert ">2,039</td>" in browser.get("/gpu-configs").content.decode()
