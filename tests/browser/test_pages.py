@@ -35,6 +35,12 @@ def test_no_page_scrolls_sideways(watched: Watched, site: Site, width: int) -> N
     assert wide == []
 
 
+@pytest.mark.parametrize("path", ["/sign-in", "/no-such-page"])
+def test_a_page_of_a_few_words_does_not_scroll(page: Page, path: str) -> None:
+    page.goto(path)
+    assert not page.evaluate("document.documentElement.scrollHeight > document.documentElement.clientHeight")
+
+
 def test_no_chart_scrolls_sideways_on_a_narrow_screen(page: Page, site: Site) -> None:
     page.set_viewport_size({"width": 400, "height": 900})
     wide = []
