@@ -164,6 +164,15 @@ def test_a_sim_and_a_kernel_are_off_on_the_captured_gpu_and_faster_on_another(
     assert "0.909×" in elsewhere
 
 
+def test_without_real_times_there_is_no_column_for_what_they_would_tell(browser: Client, finished: Run) -> None:
+    finished.trace.kernels.update(real_ns=None)
+    Trace.objects.update(real_ns=None)
+    page = browser.get(f"/runs/{finished.id}").content.decode()
+    assert "The longest kernels" in page
+    assert "Of the error" not in page
+    assert "0, 0" not in page
+
+
 def test_ipc_is_shown_in_three_digits(browser: Client, finished: Run) -> None:
     finished.sims.get(gpu_config=CONFIGS[0]).kernels.update(ipc=133.3212)
     page = browser.get(f"/sims/{finished.sims.get(gpu_config=CONFIGS[0]).id}").content.decode()
