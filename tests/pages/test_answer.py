@@ -41,6 +41,9 @@ def test_it_is_silent_before_the_first_result() -> None:
     [
         ("NVIDIA GeForce RTX 3070", "GeForce RTX 3070", True),
         ("NVIDIA H100 80GB HBM3", "H100 SXM 80 GB", True),
+        ("NVIDIA GeForce RTX 3070", "SM86_RTX3070", True),
+        ("NVIDIA A100-SXM4-80GB", "SM80_A100", True),
+        ("NVIDIA GeForce RTX 3070 Ti", "SM86_RTX3070", False),
         ("NVIDIA GeForce RTX 3070 Ti", "GeForce RTX 3070", False),
         ("NVIDIA GeForce RTX 4090", "GeForce RTX 3070", False),
         ("Tesla V100-SXM2-16GB", "A100 SXM 80 GB", False),
