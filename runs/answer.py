@@ -42,18 +42,20 @@ def answer(
     if not done:
         return ""
     fastest = min(done, key=lambda label: done[label]["simulated_ns"])
-    captured = next((label for label in done if is_captured_gpu(gpu, names.get(label, ""))), None)
+    # With changed values it is another GPU than the one that the real times are of.
+    unchanged = (label for label in done if " " not in label)
+    captured = next((label for label in unchanged if is_captured_gpu(gpu, names.get(label, ""))), None)
     text = f"{_called(fastest, names)} would take {duration(done[fastest]['simulated_ns'])}"
     compared_ns = done[fastest].get("real_ns")
     if captured and captured != fastest:
         against = _against(done[captured]["simulated_ns"], done[fastest]["simulated_ns"])
-        text += f", {against} the {_called(captured, names)} in the same simulation"
+        text += f", {against} the {names[captured]} in the same simulation"
     elif compared_ns and captured is None:
         text += f", {_against(compared_ns, done[fastest]['simulated_ns'])} the {gpu or 'GPU'} it was captured on"
     text += "."
     if captured and (error := done[captured].get("error")) is not None:
         side = "slow" if error > 0 else "fast"
-        text += f" Simulated against real on the {_called(captured, names)}: {abs(error) * 100:.1f} % too {side}."
+        text += f" Simulated against real on the {names[captured]}: {abs(error) * 100:.1f} % too {side}."
     elif not real_ns:
         text += " No real times are known for this trace, so nothing says how far off that is."
     return text

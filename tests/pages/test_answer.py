@@ -20,10 +20,18 @@ def test_it_names_the_fastest_config_and_how_far_the_captured_one_is_off() -> No
 
 
 def test_it_says_which_values_were_changed() -> None:
-    summary = {"SM86_RTX3070 sms=20": {"simulated_ns": 2e6}, "SM86_RTX3070 sms=80": {"simulated_ns": 1e6}}
-    text = answer(summary, dict.fromkeys(summary, "GeForce RTX 3070"), "NVIDIA GeForce RTX 3070", None)
-    assert text.startswith(
-        "GeForce RTX 3070 with sms=80 would take 1.00 ms, 2.00× faster than the GeForce RTX 3070 with sms=20"
+    summary = {"SM86_RTX3070": {"simulated_ns": 2e6}, "SM86_RTX3070 sms=80": {"simulated_ns": 1e6}}
+    text = answer(summary, dict.fromkeys(summary, "GeForce RTX 3070"), "NVIDIA GeForce RTX 3070", 1.0)
+    assert text == (
+        "GeForce RTX 3070 with sms=80 would take 1.00 ms, 2.00× faster than the GeForce RTX 3070 in the same simulation."
+    )
+
+
+def test_a_changed_config_is_not_the_gpu_that_was_captured() -> None:
+    summary = {"SM86_RTX3070 sms=80": {"simulated_ns": 1e6, "real_ns": 2e6, "error": -0.5}}
+    text = answer(summary, dict.fromkeys(summary, "GeForce RTX 3070"), "NVIDIA GeForce RTX 3070", 2e6)
+    assert text == (
+        "GeForce RTX 3070 with sms=80 would take 1.00 ms, 2.00× faster than the NVIDIA GeForce RTX 3070 it was captured on."
     )
 
 
