@@ -34,6 +34,7 @@ def summary(request: HttpRequest, run_id: str) -> HttpResponse:
     rows = [_summary_row(run, sim, comparison["summary"].get(sim.gpu_config, {})) for sim in sims]
     finished = [row for row in rows if row["sim"].status == SimStatus.FINISHED]
     elsewhere = {row["sim"].gpu_config for row in rows if row["elsewhere"]}
+    contributors = _contributors(comparison, elsewhere)
     spent = {sim.id: Spent(sim.spent) for sim in sims if sim.spent}
     context = {
         "answer": answer(
@@ -42,7 +43,8 @@ def summary(request: HttpRequest, run_id: str) -> HttpResponse:
         "partial": any(sim.simulated_ns for sim in sims),
         "rows": rows,
         "bars": _time_bars(run, finished),
-        "contributors": _contributors(comparison, elsewhere),
+        "contributors": contributors,
+        "any_error": any(group["share_of_error"] for group in contributors),
         "elsewhere": elsewhere,
         "limits": [(sim, spent[sim.id]) for sim in sims if sim.id in spent],
         "stack": stack_chart(

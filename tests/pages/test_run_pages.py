@@ -164,6 +164,14 @@ def test_a_sim_and_a_kernel_are_off_on_the_captured_gpu_and_faster_on_another(
     assert "0.909×" in elsewhere
 
 
+def test_without_the_captured_gpu_no_kernel_is_said_to_make_an_error(browser: Client, trace: Trace) -> None:
+    run = launch(trace, LaunchRequest(["SM80_A100"], simulator="replay"))
+    finish(run)
+    page = browser.get(f"/runs/{run.id}").content.decode()
+    assert "The longest kernels" in page
+    assert "Of the error" not in page
+
+
 def test_without_real_times_there_is_no_column_for_what_they_would_tell(browser: Client, finished: Run) -> None:
     finished.trace.kernels.update(real_ns=None)
     Trace.objects.update(real_ns=None)
