@@ -17,7 +17,10 @@ from sims.limiters import PLACES, Spent, cycles_by_place
 from sims.models import GpuConfig, Sim, SimKernel
 from sims.shown import differing_names, value_names, value_of
 from sims.simulators.registry import simulators_for
-from traces.times.names import demangled
+from traces.times.names import demangled, short_name
+
+MOST_NAMES = 1000
+MOST_CHARACTERS = 2000
 
 KERNEL_COLUMNS = [
     Column("index", "#", "number"),
@@ -78,12 +81,19 @@ def sim_detail(request: HttpRequest, sim_id: str) -> HttpResponse:
         "colours": colours_by_config(sim.run.sims.values_list("gpu_config", flat=True)),
         "table": table,
         "live": not sim.has_ended,
+        "names": {} if sim.has_ended else _short_names(sim),
         "shards": list(sim.shards),
         "roofline": _roofline(sim, rows, total),
         "spent": spent if sim.spent else None,
         "stack": stack_chart("Where the cycles went", PLACES, [(sim.gpu_config, spent.cycles)]),
     }
     return table.export() or render(request, "sims/detail.html", context)
+
+
+def _short_names(sim: Sim) -> dict[str, str]:
+    """Each name of the trace's kernels -> the bare function, of the first few names."""
+    names = sim.run.trace.kernels.order_by("name").values_list("name", flat=True).distinct()[:MOST_NAMES]
+    return {name: short_name(name, 80) for name in names if len(name) <= MOST_CHARACTERS}
 
 
 def _against_real(sim: Sim, error: float | None) -> dict[str, Any]:

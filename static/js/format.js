@@ -20,6 +20,14 @@ export function duration(ns) {
   return `${significant(ns)} ns`;
 }
 
+export function si(value) {
+  if (value === null || value === undefined) return MISSING;
+  for (const [scale, prefix] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+    if (Math.abs(value) >= scale) return `${significant(value / scale)} ${prefix}`;
+  }
+  return significant(value);
+}
+
 export function wall(seconds) {
   if (seconds === null || seconds === undefined) return MISSING;
   if (seconds < 60) return `${Math.round(seconds)} s`;

@@ -3,7 +3,7 @@
 // Elements say what they show: data-sim="sim-…" data-field="status" and so on. Anything a page cannot patch in place
 // (a finished run's tables, say) is announced as "there is more: reload", never forced on the reader.
 
-import { duration, number, wall } from "./format.js";
+import { duration, number, si, wall } from "./format.js";
 
 const ENDED = ["finished", "failed", "cancelled"];
 const page = document.querySelector("[data-live-run]");
@@ -32,11 +32,12 @@ const shown = {
     if (sim.kernels_total) element.max = sim.kernels_total;
     element.value = sim.status === "finished" ? element.max : sim.kernels_done;
   },
-  cycles: (element, sim) => setText(element, number(sim.cycles)),
-  simulated: (element, sim) => setText(element, duration(sim.simulated_ns)),
+  // Totals come at the end; until then the page has those of its kernels so far.
+  cycles: (element, sim) => { if (sim.cycles != null) setText(element, number(sim.cycles)); },
+  simulated: (element, sim) => { if (sim.simulated_ns != null) setText(element, duration(sim.simulated_ns)); },
   worker: (element, sim) => setText(element, sim.worker || "–"),
   detail: (element, sim) => setText(element, sim.detail || ""),
-  speed: (element, sim) => setText(element, sim.progress?.instructions_per_s ? `${number(Math.round(sim.progress.instructions_per_s))} instructions/s` : "–"),
+  speed: (element, sim) => setText(element, sim.progress?.instructions_per_s ? `${si(sim.progress.instructions_per_s)} instructions/s` : "–"),
   left: (element, sim) => setText(element, sim.progress?.left_s != null && sim.status === "running" ? wall(sim.progress.left_s) : "–"),
   attempt: (element, sim) => setText(element, String(sim.attempt)),
 };
@@ -68,14 +69,13 @@ function showRun(run) {
   run.sims.forEach(showSim);
 }
 
-const kernelsSeen = new Map();
+// Each kernel's name as the trace has it -> as people read it.
+const names = JSON.parse(document.getElementById("kernel-names")?.textContent || "{}");
 
 function showKernel(kernel) {
-  const seen = kernelsSeen.get(kernel.sim_id) || new Set();
-  seen.add(kernel.index);
-  kernelsSeen.set(kernel.sim_id, seen);
+  const name = names[kernel.name] || kernel.name;
   for (const element of document.querySelectorAll(`[data-sim="${kernel.sim_id}"][data-field="last-kernel"]`)) {
-    setText(element, kernel.name.length > 80 ? kernel.name.slice(0, 80) + "…" : kernel.name);
+    setText(element, name.length > 80 ? name.slice(0, 80) + "…" : name);
   }
 }
 
@@ -125,7 +125,7 @@ if (list && list.dataset.liveList === "1") {
       }
       for (const bar of list.querySelectorAll("progress[data-run]")) {
         const other = fresh?.querySelector(`progress[data-run="${bar.dataset.run}"]`);
-        if (other) { bar.max = other.max; bar.value = other.value; }
+        if (other) bar.parentElement.replaceChildren(...other.parentElement.childNodes);
       }
       setMark("live", "live");
       if (fresh && fresh.dataset.liveList === "0") { clearInterval(timer); setMark("paused", "nothing is running"); }

@@ -51,6 +51,14 @@ def test_progress_is_live_without_reloading(page: Page, site: Site) -> None:
     assert page.evaluate("window.neverReloaded")
 
 
+def test_the_list_of_runs_counts_on_without_reloading(page: Page, site: Site) -> None:
+    run = flow.launch(site.web.http, "sample", options={"replay_seconds": 6})
+    page.goto("/runs")
+    cell = page.locator(f"td:has(progress[data-run={run['id']}])")
+    expect(cell).not_to_contain_text("12 / 12")
+    expect(cell).to_contain_text("12 / 12", timeout=60_000)
+
+
 def test_the_log_follows_only_a_reader_who_is_at_its_end(page: Page, site: Site) -> None:
     run = flow.launch(site.web.http, "sample", configs=["SM86_RTX3070"], options={"replay_seconds": 8})
     page.goto(f"/runs/{run['id']}/log")

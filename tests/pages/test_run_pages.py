@@ -181,6 +181,14 @@ def test_without_real_times_there_is_no_column_for_what_they_would_tell(browser:
     assert "0, 0" not in page
 
 
+def test_a_live_sim_names_its_kernels_as_people_read_them(browser: Client, trace: Trace) -> None:
+    trace.kernels.filter(index=1).update(name="_Z9vectorAddPKfS0_Pfi")
+    run = launch(trace, LaunchRequest(["SM80_A100"], simulator="replay"))
+    page = browser.get(f"/sims/{run.sims.get().id}")
+    assert page.context["names"]["_Z9vectorAddPKfS0_Pfi"] == "vectorAdd"
+    assert 'id="kernel-names"' in page.content.decode()
+
+
 def test_ipc_is_shown_in_three_digits(browser: Client, finished: Run) -> None:
     finished.sims.get(gpu_config=CONFIGS[0]).kernels.update(ipc=133.3212)
     page = browser.get(f"/sims/{finished.sims.get(gpu_config=CONFIGS[0]).id}").content.decode()
