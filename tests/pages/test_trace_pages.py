@@ -79,4 +79,6 @@ def test_what_the_profiler_wrote_is_shown(browser: Client, trace: Trace) -> None
 
 
 def test_its_runs_are_listed(browser: Client, finished: Run) -> None:
-    assert f"/runs/{finished.id}" in text_of(browser, "/traces/decode")
+    page = text_of(browser, "/traces/decode")
+    assert f"/runs/{finished.id}" in page
+    assert '<a href="/traces/decode">' not in page
