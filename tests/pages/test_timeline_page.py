@@ -1,6 +1,33 @@
-"""Names on the timeline tab: posted mangled, by anyone."""
+"""The timeline tab: what is said of a step, and names, which are posted mangled, by anyone."""
 
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from runs.models import Run
 from runs.pages.timeline import shown_names
+from sims.models import StepTimeline
+
+
+def text_of(browser: Client, run: Run, steps: int = 1, **comparison: Any) -> str:
+    """The tab with a posted timeline."""
+    rows = [{"index": n, "real_ns": 1000, "predicted_ns": 1100, "kernels": []} for n in range(steps)]
+    posted = {"error": 0.1, "mape": 0.2, "coverage": 1.0, "propagation": {"mape": 0.3, "kernels": 6}} | comparison
+    StepTimeline.objects.create(sim=run.sims.get(position=0), timeline={"steps": rows}, comparison=posted)
+    return browser.get(f"/runs/{run.id}/timeline").content.decode()
+
+
+@pytest.mark.parametrize(("steps", "said"), [(1, False), (2, True)])
+def test_a_mean_is_told_of_several_steps(browser: Client, finished: Run, steps: int, said: bool) -> None:
+    assert ("in the mean" in text_of(browser, finished, steps)) is said
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.0, False), (0.4, True)])
+def test_how_far_off_taken_over_times_are_is_told_where_there_are_some(
+    browser: Client, finished: Run, share: float, said: bool
+) -> None:
+    assert ("taken over from its like" in text_of(browser, finished, propagated_share=share)) is said
 
 
 def test_a_mangled_name_has_a_short_and_a_whole_spelling() -> None:
