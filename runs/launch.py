@@ -153,10 +153,19 @@ def _variants(specs: dict[str, GpuSpec], request: LaunchRequest) -> list[Variant
     try:
         chosen = list(variants(specs, request.overrides, request.sweep))
     except OverrideError as error:
-        raise LaunchError("sweep" if request.sweep else "set", str(error)) from None
+        raise LaunchError(_at_fault(specs, request), str(error)) from None
     if len({variant.label for variant in chosen}) < len(chosen):
         raise LaunchError("sweep", "A value comes twice.")
     return chosen
+
+
+def _at_fault(specs: dict[str, GpuSpec], request: LaunchRequest) -> str:
+    """The field with the wrong value: ``set`` where its values are wrong without the sweep's too."""
+    try:
+        list(variants(specs, request.overrides, {}))
+    except OverrideError:
+        return "set"
+    return "sweep"
 
 
 def _work(trace: Trace, request: LaunchRequest) -> Work:

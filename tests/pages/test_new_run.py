@@ -92,3 +92,10 @@ def test_it_says_when_the_same_was_computed_already(browser: Client, trace: Trac
     finish(Run.objects.get())
     page = browser.get("/runs/new", {"trace": trace.id, **{k: v for k, v in FORM.items() if k != "launch"}})
     assert "Already computed" in page.content.decode()
+
+
+def test_a_wrong_value_is_told_at_its_own_field(browser: Client, trace: Trace) -> None:
+    asked = {"trace": trace.id, **FORM, "config": ["SM80_A100"], "launch": "1"}
+    wrong_set = browser.post("/runs/new", {**asked, "set": "nosuch=3", "sweep": "sms=54,108"})
+    wrong_sweep = browser.post("/runs/new", {**asked, "set": "sms=54", "sweep": "nosuch=3"})
+    assert (list(wrong_set.context["problems"]), list(wrong_sweep.context["problems"])) == (["set"], ["sweep"])
