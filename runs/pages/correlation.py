@@ -21,6 +21,8 @@ from runs.reading import overview_json_of
 from traces.times.names import demangled
 
 FURTHEST_OFF = 20
+MOST_NAMES = 1000
+MOST_CHARACTERS = 2000
 
 
 @page()
@@ -41,6 +43,7 @@ def correlation(request: HttpRequest, run_id: str) -> HttpResponse:
         "worst": _furthest_off(run, columns, configs, compared),
         "configs": list(run.colours.items()),
         "elsewhere": elsewhere,
+        "names": _shown_names(columns),
         "by_name": by_name,
         "linear": linear,
     }
@@ -61,6 +64,13 @@ def _names(groups: list[dict[str, Any]], configs: list[str]) -> pa.Table:
         times = [None if ns is None or off is None else ns * (1 + off) for ns, off in zip(real, errors, strict=True)]
         columns[f"ns{place}"], columns[f"error{place}"] = (pa.array(values, pa.float64()) for values in (times, errors))
     return pa.table(columns)
+
+
+def _shown_names(columns: pa.Table) -> dict[str, str]:
+    """The first few names -> their C++ spelling, where that is another."""
+    distinct = columns["name"].unique()[:MOST_NAMES].to_pylist()
+    shown = {name: demangled(name)[:MOST_CHARACTERS] for name in distinct if name and len(name) <= MOST_CHARACTERS}
+    return {name: text for name, text in shown.items() if text != name}
 
 
 def _row_href(run: Run, index: int | None, name: str) -> str:

@@ -26,6 +26,9 @@ function ticks(low, high, linear) {
   return places;
 }
 
+// Each name as the trace has it -> as people read it.
+const names = JSON.parse(document.getElementById("kernel-names")?.textContent || "{}");
+
 class Correlation extends Plot {
   constructor(root, points, configs) {
     super(root);
@@ -176,7 +179,7 @@ class Correlation extends Plot {
   describe(place) {
     const point = this.points[place];
     return [
-      `${point.index ? `#${point.index} ` : ""}${point.name.slice(0, 160)}`,
+      `${point.index ? `#${point.index} ` : ""}${(names[point.name] || point.name).slice(0, 160)}`,
       `${this.configs[point.config].id}: ${duration(point.simulated)} simulated, ${duration(point.real)} real (${percent(point.simulated / point.real - 1)})`,
     ];
   }
