@@ -7,12 +7,12 @@ SM was not visited.
 import numpy as np
 
 from sims.engine import l1
-from sims.engine.jit import Record, Table, bit, compiled, count_trailing_zeros
+from sims.engine.jit import Record, Table, bit, compiled, inlined, count_trailing_zeros
 from sims.engine.trace import Trace
 from sims.engine.writeback import access_done
 
 
-@compiled
+@inlined
 def look_up_heads(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, now: int) -> None:
     """Every bank whose oldest access has waited long enough looks it up."""
     busy = np.uint64(sm.bank_busy)
@@ -39,7 +39,7 @@ def look_up_heads(gpu: Record, trace: Trace, packets: Table, port: Record, sm: R
     sm.blocked_banks = blocked
 
 
-@compiled
+@inlined
 def _look_up(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, entry: Record, now: int) -> bool:
     if entry.reference < 0:
         return l1.store(gpu, packets, port, sm, entry, -1 - entry.reference, now)

@@ -6,7 +6,7 @@ Twin: tests/engine/twins/channel.py.
 """
 
 from sims.engine import dram, l2
-from sims.engine.jit import Record, compiled
+from sims.engine.jit import Record, compiled, inlined
 from sims.engine.memory import FULL_RING, Memory
 from sims.engine.packets import pop, push
 
@@ -54,13 +54,13 @@ def _slices_have_work(gpu: Record, memory: Memory, base: int, now: int) -> bool:
     return False
 
 
-@compiled
+@inlined
 def _send_replies(gpu: Record, memory: Memory, base: int, now: int) -> None:
     for own in range(gpu.slices_per_channel):
         _send_reply(gpu, memory, base + own, now)
 
 
-@compiled
+@inlined
 def _send_reply(gpu: Record, memory: Memory, d: int, now: int) -> None:
     part = memory.slices[d]
     if part.replies.count > 0 and part.leaving.count < gpu.icnt_buffer:
@@ -69,7 +69,7 @@ def _send_reply(gpu: Record, memory: Memory, d: int, now: int) -> None:
         push(memory.packets, part.leaving, index)
 
 
-@compiled
+@inlined
 def _run_slice(gpu: Record, memory: Memory, d: int, now: int) -> None:
     part = memory.slices[d]
     if part.input.count + l2.SLICE_FREE_ENTRIES > gpu.l2_queue:

@@ -15,7 +15,7 @@ Microbenchmarks: ``reg_bank``, ``op_mix``, ``op_warps``. Twin: tests/engine/twin
 
 import numpy as np
 
-from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros
+from sims.engine.jit import Record, Word, bit, compiled, inlined, count_trailing_zeros
 from sims.engine.smstate import RESULT_SLOTS
 from sims.engine.statics import MEMORY_PIPE
 from sims.engine.trace import Trace
@@ -26,7 +26,7 @@ NIBBLES = 0x1111111111111111
 LOW_BYTE = 0xFF
 
 
-@compiled
+@inlined
 def collector_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     """Two steps; sets ``progress`` if anything moved."""
     for step in range(STEPS_PER_CYCLE):
@@ -48,7 +48,7 @@ def banks_written(sm: Record, subcore: int, now: int) -> Word:
     return sm.write_banks[subcore, slot] if sm.write_time[subcore, slot] == now else np.uint64(0)
 
 
-@compiled
+@inlined
 def _dispatch(sm: Record, subcore: int) -> None:
     complete = np.uint64(sm.collector_used[subcore] & ~sm.collector_reading[subcore])
     # Memory instructions stay for many cycles when the load/store unit is behind: not to be looked at in each.
@@ -86,7 +86,7 @@ def _release_unit(sm: Record, subcore: int, unit: int) -> None:
     sm.collector_order[subcore] = older | ((order >> (place + np.uint64(8))) << place)
 
 
-@compiled
+@inlined
 def _read(sm: Record, subcore: int, taken: Word) -> None:
     """One read per bank that is not in ``taken``, units in the order of their allocation."""
     order = np.uint64(sm.collector_order[subcore])
@@ -108,7 +108,7 @@ def _read(sm: Record, subcore: int, taken: Word) -> None:
             sm.progress = 1
 
 
-@compiled
+@inlined
 def _allocate(gpu: Record, trace: Trace, sm: Record) -> None:
     """Classes in pipe order, one instruction each, again and again until all that is left has no free unit."""
     all_units = (np.uint64(1) << np.uint64(gpu.collectors)) - np.uint64(1)
@@ -128,7 +128,7 @@ def _allocate(gpu: Record, trace: Trace, sm: Record) -> None:
                 hopeful &= ~bit(pipe)
 
 
-@compiled
+@inlined
 def _take(trace: Trace, sm: Record, pipe: int, subcore: int, unit: int) -> None:
     """The sub-core's latch of this class, the oldest of the SM, moves to collector ``unit``."""
     index = sm.latch[subcore, pipe]

@@ -9,7 +9,7 @@ import numpy as np
 
 from sims.engine import asynchronous, counters, l1
 from sims.engine.accounts import WHY_L1, WHY_SHARED
-from sims.engine.jit import INFINITY, Record, Table, compiled, count_trailing_zeros
+from sims.engine.jit import INFINITY, Record, Table, compiled, inlined, count_trailing_zeros
 from sims.engine.packets import ATOMIC, BYPASS_LOAD, LOCAL_FLAG, STORE, has_room, push
 from sims.engine.program import (
     FIRST_ASYNC_KIND,
@@ -39,7 +39,7 @@ ADDRESS_MASK = (1 << 63) - 1
 """Keeps an address that no GPU has from being a negative number."""
 
 
-@compiled
+@inlined
 def move_accesses(
     gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int
 ) -> None:
@@ -61,7 +61,7 @@ def move_accesses(
         sm.dispatch_time = now + 1
 
 
-@compiled
+@inlined
 def _enter_shared_pipe(gpu: Record, sm: Record, now: int) -> bool:
     """A load needs the pipe's first stage: the pipe has as many stages as the latency, and stalled ones fill up."""
     if sm.dispatch_load < 0:
@@ -76,7 +76,7 @@ def _enter_shared_pipe(gpu: Record, sm: Record, now: int) -> bool:
     return True
 
 
-@compiled
+@inlined
 def _enter_banks(gpu: Record, trace: Trace, sm: Record, launch: Record, now: int) -> bool:
     """Highest address first; stop at the first access whose bank took one this cycle or is full."""
     operation = sm.operation[sm.dispatching]
@@ -155,7 +155,7 @@ def _send_bulk(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Reco
     return False
 
 
-@compiled
+@inlined
 def _dispatch_done(trace: Trace, sm: Record, now: int) -> None:
     index = sm.dispatching
     operation = sm.operation[index]
@@ -172,7 +172,7 @@ def _dispatch_done(trace: Trace, sm: Record, now: int) -> None:
         leave_pipeline(trace, sm, warp, now)
 
 
-@compiled
+@inlined
 def dispatch_oldest(trace: Trace, sm: Record, now: int) -> None:
     """The oldest memory instruction whose operands are read becomes the one whose accesses move, unless it has to wait."""
     subcore = _oldest_memory_operand(sm)

@@ -14,7 +14,7 @@ Microbenchmarks: ``dram_chain``, ``dram_bank``, ``dram_read``, ``dram_write``, `
 import numpy as np
 
 from sims.engine import counters
-from sims.engine.jit import INFINITY, Record, Table, Word, bit, compiled, first_from
+from sims.engine.jit import INFINITY, Record, Table, Word, bit, compiled, inlined, first_from
 from sims.engine.memory import RECENT_CYCLES, Memory
 from sims.engine.packets import WRITE_BACK, give_back, pop, push
 
@@ -64,7 +64,7 @@ def _return_credit(gpu: Record, channel: Record, slice_index: int) -> None:
     channel.work -= 1
 
 
-@compiled
+@inlined
 def _return_data(gpu: Record, memory: Memory, channel: Record, now: int) -> bool:
     if channel.returning.count == 0:
         return False
@@ -76,7 +76,7 @@ def _return_data(gpu: Record, memory: Memory, channel: Record, now: int) -> bool
     return True
 
 
-@compiled
+@inlined
 def _leave_bus(gpu: Record, memory: Memory, channel: Record, now: int) -> bool:
     packets = memory.packets
     if channel.moving.count == 0 or packets[channel.moving.head].time > now:
@@ -102,7 +102,7 @@ def _enter_banks(memory: Memory, channel: Record) -> bool:
     return moved
 
 
-@compiled
+@inlined
 def _assign(gpu: Record, memory: Memory, channel: Record) -> bool:
     """FR-FCFS: the first idle bank with requests takes its oldest one to the open row, else its oldest."""
     idle = channel.waiting_banks & ~channel.busy_banks
@@ -146,7 +146,7 @@ def _take_for_row(packets: Table, queue: Record, row: int) -> int:
     return index
 
 
-@compiled
+@inlined
 def _command(gpu: Record, memory: Memory, channel: Record, now: int) -> bool:
     """One command, or with a dual bus one column and one row command; banks are tried from the pointer."""
     if now < channel.command_from:
@@ -181,7 +181,7 @@ def _try(gpu: Record, memory: Memory, channel: Record, banks: Word, now: int) ->
     return earliest
 
 
-@compiled
+@inlined
 def _try_both(gpu: Record, memory: Memory, channel: Record, now: int) -> int:
     """One bus: the first bank that may has its command, and after a row command a column command can still follow."""
     banks = channel.busy_banks
@@ -248,7 +248,7 @@ def _row_from(gpu: Record, channel: Record, b: int) -> int:
     return max(channel.precharge_from[b], channel.group_precharge_ok[b & (gpu.dram_groups - 1)])
 
 
-@compiled
+@inlined
 def _column_command(gpu: Record, memory: Memory, channel: Record, b: int, now: int) -> None:
     index = channel.serving[b]
     packet = memory.packets[index]
@@ -298,7 +298,7 @@ def _has_credit(gpu: Record, channel: Record, own: int) -> bool:
     return channel.private[own] < 1 or channel.credits < gpu.shared_credits
 
 
-@compiled
+@inlined
 def _accept(gpu: Record, memory: Memory, channel: Record, c: int, cycle: int) -> bool:
     """One request from the channel's slices, alternating, into the delay."""
     if channel.offered == 0:
@@ -325,7 +325,7 @@ def _accept(gpu: Record, memory: Memory, channel: Record, c: int, cycle: int) ->
     return False
 
 
-@compiled
+@inlined
 def _end_delay(gpu: Record, memory: Memory, channel: Record, cycle: int) -> bool:
     if memory.packets[channel.delayed.head].time > cycle or channel.queued >= gpu.dram_queue:
         return False

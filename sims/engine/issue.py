@@ -7,7 +7,7 @@ and units follow in their own modules. Twin: tests/engine/twins/issue.py.
 import numpy as np
 
 from sims.engine import accounts, barriers, counters, gmma, l1, mbarrier
-from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros
+from sims.engine.jit import Record, Word, bit, compiled, inlined, count_trailing_zeros
 from sims.engine.program import (
     BARRIER_WAITS,
     KIND_ALU,
@@ -30,7 +30,7 @@ from sims.engine.statics import MEMORY_PIPE
 from sims.engine.trace import Trace
 
 
-@compiled
+@inlined
 def issue_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     """Every scheduler issues if it can."""
     subcore = (sm.rotation + now - sm.active_since) % gpu.subcores - 1
@@ -75,7 +75,7 @@ def _membars_over(sm: Record, waiting: Word) -> Word:
     return over
 
 
-@compiled
+@inlined
 def _issue(trace: Trace, sm: Record, subcore: int, warp: int, pipe: int, now: int) -> None:
     place = sm.warp_next[warp]
     code_index = trace.static_ids[place]
@@ -100,7 +100,7 @@ def _issue(trace: Trace, sm: Record, subcore: int, warp: int, pipe: int, now: in
         consider(trace, sm, warp, now + 1)
 
 
-@compiled
+@inlined
 def _latch(sm: Record, subcore: int, warp: int, pipe: int, code_index: int, operand: int) -> None:
     sm.free_operations -= 1
     index = sm.free_operation[sm.free_operations]

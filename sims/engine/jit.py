@@ -22,6 +22,7 @@ INFINITY = np.int64(1 << 40)
 
 compiled: Callable[..., Any] = njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
 
+inlined: Callable[..., Any] = njit(cache=True, nogil=True, _nrt=False, error_model="numpy", forceinline=True)
 
 Record = Any
 """A record of a structured array: state of one part (to Numba a pointer)."""

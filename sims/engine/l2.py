@@ -13,7 +13,7 @@ import numpy as np
 
 from sims.engine import counters, mshrs
 from sims.engine.addresses import bank_of, l2_set_of, row_of, slice_of
-from sims.engine.jit import Record, compiled
+from sims.engine.jit import Record, compiled, inlined
 from sims.engine.memory import Memory
 from sims.engine.packets import ATOMIC, LOCAL_FLAG, MISSED_L2_FLAG, STORE, WRITE_BACK, pop, push, take_free
 from sims.engine.pointers import prefetch
@@ -38,7 +38,7 @@ SLICE_FREE_ENTRIES = 4
 """A slice takes no request from the crossbar when fewer entries of its input queue are free."""
 
 
-@compiled
+@inlined
 def slice_cycle(gpu: Record, memory: Memory, d: int, now: int) -> None:
     """One cycle: complete a waiter, take a fill, move a miss on, look up a request, admit one from the delay."""
     part = memory.slices[d]
@@ -62,7 +62,7 @@ def slice_cycle(gpu: Record, memory: Memory, d: int, now: int) -> None:
         push(packets, part.input, index)
 
 
-@compiled
+@inlined
 def _serve_head(gpu: Record, memory: Memory, part: Record, d: int, now: int) -> None:
     index = part.input.head
     packet = memory.packets[index]

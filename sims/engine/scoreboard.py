@@ -12,7 +12,7 @@ tests/engine/test_core_closed_forms.py.
 import numpy as np
 
 from sims.engine.accounts import WHY_DEPENDENCY
-from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros
+from sims.engine.jit import Record, Word, bit, compiled, inlined, count_trailing_zeros
 from sims.engine.smstate import WAKE_SLOTS
 from sims.engine.trace import Trace
 
@@ -93,7 +93,7 @@ def consider(trace: Trace, sm: Record, warp: int, now: int) -> None:
         wake_at(sm, warp, cycle, now)
 
 
-@compiled
+@inlined
 def wake_due(trace: Trace, sm: Record, now: int) -> None:
     """Consider the warps whose cycle has come."""
     slot = now & (WAKE_SLOTS - 1)
@@ -108,7 +108,7 @@ def wake_due(trace: Trace, sm: Record, now: int) -> None:
         consider(trace, sm, warp, now)
 
 
-@compiled
+@inlined
 def next_wake(sm: Record, now: int) -> int:
     """First cycle after ``now`` at which the wheel has an entry; ``INFINITE`` if none."""
     first = (now + 1) & (WAKE_SLOTS - 1)

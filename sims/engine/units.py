@@ -11,7 +11,7 @@ ask in a fixed order. Microbenchmarks: ``op_chain``, ``op_stream``, ``op_warps``
 import numpy as np
 
 from sims.engine import gmma
-from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros
+from sims.engine.jit import Record, Word, bit, compiled, inlined, count_trailing_zeros
 from sims.engine.scoreboard import EXITED, INFINITE, consider, result_known
 from sims.engine.smstate import RESULT_SLOTS
 from sims.engine.statics import GMMA_PIPE, INT_PIPE, MEMORY_PIPE, SFU_PIPE
@@ -24,7 +24,7 @@ RESULT_BUSES = 8
 _FIRST_PIPES = (1 << (INT_PIPE + 1)) - 1 & ~(1 << SFU_PIPE)
 
 
-@compiled
+@inlined
 def units_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     """Every free unit takes its operand latch."""
     wanted = np.uint64(0)
@@ -35,7 +35,7 @@ def units_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     _start_pipes(gpu, trace, sm, wanted & ~np.uint64(_FIRST_PIPES), now)
 
 
-@compiled
+@inlined
 def _start_pipes(gpu: Record, trace: Trace, sm: Record, pipes: Word, now: int) -> None:
     while pipes:
         pipe = count_trailing_zeros(pipes)
@@ -62,7 +62,7 @@ def _take_bus(trace: Trace, sm: Record, subcore: int, pipe: int, now: int) -> bo
     return True
 
 
-@compiled
+@inlined
 def _start(trace: Trace, sm: Record, subcore: int, pipe: int, now: int) -> None:
     index = sm.operands[subcore, pipe]
     operation = sm.operation[index]

@@ -10,7 +10,7 @@ from sims.engine import asynchronous, l1
 from sims.engine.accounts import WHY_COPY
 from sims.engine.collector import banks_written
 from sims.engine.issue import copies_done
-from sims.engine.jit import Record, bit, compiled, first_from
+from sims.engine.jit import Record, bit, compiled, inlined, first_from
 from sims.engine.program import KIND_ATOMIC, KIND_LDGSTS, KIND_MBARRIER_INIT, KIND_TMA_LOAD
 from sims.engine.scoreboard import ATOMIC_OUT, COPY_WAIT, EXITED, RUNNING, consider, result_known
 from sims.engine.smstate import GROUPS
@@ -21,7 +21,7 @@ TURN_SHARED, TURN_BYPASS, TURN_FILLS, TURNS = 0, 3, 4, 5
 """Clients of the write-back slot in rotation; 1 and 2 are texture and constant replies, which never come."""
 
 
-@compiled
+@inlined
 def finish_write_back(trace: Trace, sm: Record, now: int) -> None:
     """The result chosen last cycle is written, if its register bank is free."""
     slot = sm.load[sm.write_back]
@@ -37,7 +37,7 @@ def finish_write_back(trace: Trace, sm: Record, now: int) -> None:
     access_done(trace, sm, load_slot, now)
 
 
-@compiled
+@inlined
 def choose_write_back(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     """The next result, from the client whose turn it is of those that have one."""
     offers = np.uint64(0)
