@@ -7,7 +7,7 @@ SM was not visited.
 import numpy as np
 
 from sims.engine import l1
-from sims.engine.jit import Record, Table, bit, compiled, inlined, count_trailing_zeros
+from sims.engine.jit import Record, Table, bit, compiled, count_trailing_zeros, inlined
 from sims.engine.trace import Trace
 from sims.engine.writeback import access_done
 

@@ -15,7 +15,7 @@ Microbenchmarks: ``reg_bank``, ``op_mix``, ``op_warps``. Twin: tests/engine/twin
 
 import numpy as np
 
-from sims.engine.jit import Record, Word, bit, compiled, inlined, count_trailing_zeros
+from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros, inlined
 from sims.engine.smstate import RESULT_SLOTS
 from sims.engine.statics import MEMORY_PIPE
 from sims.engine.trace import Trace
@@ -30,14 +30,16 @@ LOW_BYTE = 0xFF
 def collector_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     """Two steps; sets ``progress`` if anything moved."""
     for step in range(STEPS_PER_CYCLE):
-        subcores = np.uint64(sm.collecting)
+        subcores = np.uint64(sm.awake_collectors)
         while subcores:
             subcore = count_trailing_zeros(subcores)
             subcores &= subcores - np.uint64(1)
             _dispatch(sm, subcore)
             if sm.collector_reading[subcore]:
                 _read(sm, subcore, banks_written(sm, subcore, now) if step == 0 else np.uint64(0))
-        if sm.latched_pipes:
+            else:
+                sm.awake_collectors &= ~np.uint8(1 << subcore)
+        if sm.offered_pipes:
             _allocate(gpu, trace, sm)
 
 
@@ -52,32 +54,36 @@ def banks_written(sm: Record, subcore: int, now: int) -> Word:
 def _dispatch(sm: Record, subcore: int) -> None:
     complete = np.uint64(sm.collector_used[subcore] & ~sm.collector_reading[subcore])
     # Memory instructions stay for many cycles when the load/store unit is behind: not to be looked at in each.
-    if (sm.memory_operands >> subcore) & 1:
+    if (sm.waiting_subcores[MEMORY_PIPE] >> subcore) & 1:
         complete &= ~np.uint64(sm.collector_memory[subcore])
     while complete:
         unit = count_trailing_zeros(complete)
         complete &= complete - np.uint64(1)
         index = sm.collector[subcore, unit]
         pipe = sm.operation[index].pipe
-        flag = np.uint32(1) << np.uint32(pipe)
-        if sm.operands_full[subcore] & flag:
+        if (sm.waiting_subcores[pipe] >> subcore) & 1:
             continue
-        sm.operands_full[subcore] |= flag
+        sm.waiting_subcores[pipe] |= np.uint8(1 << subcore)
+        sm.waiting_pipes |= np.uint32(1) << np.uint32(pipe)
         sm.operands[subcore, pipe] = index
-        if pipe == MEMORY_PIPE:
-            sm.memory_operands |= np.uint8(1 << subcore)
-        else:
-            sm.waiting_operands += 1
         _release_unit(sm, subcore, unit)
         sm.progress = 1
+
+
+@compiled
+def operands_taken(sm: Record, subcore: int, pipe: int) -> None:
+    """The unit has taken its operand latch, which is free for the next instruction."""
+    sm.waiting_subcores[pipe] &= ~np.uint8(1 << subcore)
+    if not sm.waiting_subcores[pipe]:
+        sm.waiting_pipes &= ~(np.uint32(1) << np.uint32(pipe))
+    sm.awake_collectors |= np.uint8(1 << subcore)
 
 
 @compiled
 def _release_unit(sm: Record, subcore: int, unit: int) -> None:
     sm.collector_used[subcore] &= ~np.uint8(1 << unit)
     sm.collector_memory[subcore] &= ~np.uint8(1 << unit)
-    if not sm.collector_used[subcore]:
-        sm.collecting &= ~np.uint8(1 << subcore)
+    sm.offered_pipes = sm.latched_pipes
     order = np.uint64(sm.collector_order[subcore])
     place = np.uint64(0)
     while ((order >> place) & np.uint64(LOW_BYTE)) != np.uint64(unit + 1):
@@ -112,7 +118,7 @@ def _read(sm: Record, subcore: int, taken: Word) -> None:
 def _allocate(gpu: Record, trace: Trace, sm: Record) -> None:
     """Classes in pipe order, one instruction each, again and again until all that is left has no free unit."""
     all_units = (np.uint64(1) << np.uint64(gpu.collectors)) - np.uint64(1)
-    hopeful = np.uint64(sm.latched_pipes)
+    hopeful = np.uint64(sm.offered_pipes)
     while hopeful:
         pipes = hopeful
         while pipes:
@@ -126,6 +132,7 @@ def _allocate(gpu: Record, trace: Trace, sm: Record) -> None:
             _take(trace, sm, pipe, subcore, count_trailing_zeros(free))
             if not sm.latch_count[pipe]:
                 hopeful &= ~bit(pipe)
+    sm.offered_pipes = 0
 
 
 @inlined
@@ -152,5 +159,6 @@ def _take(trace: Trace, sm: Record, pipe: int, subcore: int, unit: int) -> None:
     while (order >> place) & np.uint64(LOW_BYTE):
         place += np.uint64(8)
     sm.collector_order[subcore] = order | (np.uint64(unit + 1) << place)
-    sm.collecting |= np.uint8(1 << subcore)
+    sm.awake_collectors |= np.uint8(1 << subcore)
+    sm.awake_schedulers |= np.uint8(1 << subcore)
     sm.progress = 1

@@ -9,7 +9,8 @@ import numpy as np
 
 from sims.engine import asynchronous, counters, l1
 from sims.engine.accounts import WHY_L1, WHY_SHARED
-from sims.engine.jit import INFINITY, Record, Table, compiled, inlined, count_trailing_zeros
+from sims.engine.collector import operands_taken
+from sims.engine.jit import INFINITY, Record, Table, compiled, count_trailing_zeros, inlined
 from sims.engine.packets import ATOMIC, BYPASS_LOAD, LOCAL_FLAG, STORE, has_room, push
 from sims.engine.program import (
     FIRST_ASYNC_KIND,
@@ -188,8 +189,7 @@ def dispatch_oldest(trace: Trace, sm: Record, now: int) -> None:
     needs_slot = not goes_nowhere and _waits_for_accesses(code)
     if needs_slot and sm.free_loads == 0:
         return
-    sm.operands_full[subcore] &= ~(np.uint32(1) << np.uint32(MEMORY_PIPE))
-    sm.memory_operands &= ~np.uint8(1 << subcore)
+    operands_taken(sm, subcore, MEMORY_PIPE)
     sm.progress = 1
     _count_as_accelsim(sm, code)
     sm.dispatching = index
@@ -278,7 +278,7 @@ def count_request(sm: Record, packet: Record) -> None:
 def _oldest_memory_operand(sm: Record) -> int:
     best = np.int64(0)
     age = INFINITY
-    subcores = np.uint64(sm.memory_operands)
+    subcores = np.uint64(sm.waiting_subcores[MEMORY_PIPE])
     while subcores:
         subcore = count_trailing_zeros(subcores)
         subcores &= subcores - np.uint64(1)

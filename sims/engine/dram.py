@@ -14,7 +14,7 @@ Microbenchmarks: ``dram_chain``, ``dram_bank``, ``dram_read``, ``dram_write``, `
 import numpy as np
 
 from sims.engine import counters
-from sims.engine.jit import INFINITY, Record, Table, Word, bit, compiled, inlined, first_from
+from sims.engine.jit import INFINITY, Record, Table, Word, bit, compiled, first_from, inlined
 from sims.engine.memory import RECENT_CYCLES, Memory
 from sims.engine.packets import WRITE_BACK, give_back, pop, push
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from sims.engine import counters
 from sims.engine.accounts import WHY_FETCH
-from sims.engine.jit import Record, bit, compiled, inlined, count_trailing_zeros, first_from
+from sims.engine.jit import Record, bit, compiled, count_trailing_zeros, first_from, inlined
 from sims.engine.scoreboard import EMPTY, consider
 from sims.engine.trace import Trace
 

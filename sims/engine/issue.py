@@ -7,7 +7,7 @@ and units follow in their own modules. Twin: tests/engine/twins/issue.py.
 import numpy as np
 
 from sims.engine import accounts, barriers, counters, gmma, l1, mbarrier
-from sims.engine.jit import Record, Word, bit, compiled, inlined, count_trailing_zeros
+from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros, inlined
 from sims.engine.program import (
     BARRIER_WAITS,
     KIND_ALU,
@@ -32,17 +32,22 @@ from sims.engine.trace import Trace
 
 @inlined
 def issue_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
-    """Every scheduler issues if it can."""
+    """Every scheduler issues if it can; one that finds no candidate sleeps until a warp is ready or a latch is free."""
     subcore = (sm.rotation + now - sm.active_since) % gpu.subcores - 1
     for _ in range(gpu.subcores):
         subcore = subcore + 1 if subcore + 1 < gpu.subcores else 0
+        if not (sm.awake_schedulers >> subcore) & 1:
+            continue
         candidates = sm.ready & gpu.subcore_warps[subcore]
         blocked = np.uint64(sm.latch_full[subcore]) if candidates else np.uint64(0)
         while blocked:
             candidates &= ~sm.pipe_warps[count_trailing_zeros(blocked)]
             blocked &= blocked - np.uint64(1)
         last, chosen = np.int64(sm.last_issued[subcore]), np.int64(-1)
-        membars = _membars_over(sm, sm.membars & gpu.subcore_warps[subcore])
+        membars = sm.membars & gpu.subcore_warps[subcore]
+        if not candidates and not membars:
+            sm.awake_schedulers &= ~np.uint8(1 << subcore)
+        membars = _membars_over(sm, membars)
         while candidates:
             warp = choose(gpu, sm, subcore, candidates)
             pipe = sm.warp_pipe[warp]
@@ -115,6 +120,7 @@ def _latch(sm: Record, subcore: int, warp: int, pipe: int, code_index: int, oper
     sm.latch[subcore, pipe] = index
     sm.latch_full[subcore] |= np.uint32(1) << np.uint32(pipe)
     sm.latched_pipes |= np.uint32(1) << np.uint32(pipe)
+    sm.offered_pipes |= np.uint32(1) << np.uint32(pipe)
     sm.latch_order[pipe] |= np.uint32(subcore) << np.uint32(8 * sm.latch_count[pipe])
     sm.latch_count[pipe] += 1
 

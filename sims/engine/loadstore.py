@@ -19,9 +19,10 @@ from sims.engine import counters, l1
 from sims.engine.accounts import WHY_DRAM, WHY_L2
 from sims.engine.bankqueues import look_up_heads
 from sims.engine.dispatch import count_request, dispatch_oldest, move_accesses
-from sims.engine.jit import Record, Table, compiled, inlined, count_trailing_zeros
+from sims.engine.jit import Record, Table, compiled, count_trailing_zeros, inlined
 from sims.engine.packets import LOAD, MISSED_L2_FLAG, STORE, give_back, has_room, pass_departures, pop
 from sims.engine.scoreboard import INFINITE
+from sims.engine.statics import MEMORY_PIPE
 from sims.engine.trace import Trace
 from sims.engine.writeback import choose_write_back, finish_write_back, leave_pipeline
 
@@ -49,7 +50,7 @@ def loadstore_cycle(
         look_up_heads(gpu, trace, packets, port, sm, now)
     if sm.dispatching >= 0 and sm.dispatch_time <= now:
         move_accesses(gpu, trace, packets, port, sm, launch, now)
-    if sm.dispatching < 0 and sm.memory_operands:
+    if sm.dispatching < 0 and sm.waiting_subcores[MEMORY_PIPE]:
         dispatch_oldest(trace, sm, now)
 
 
@@ -77,7 +78,7 @@ def next_event(gpu: Record, packets: Table, port: Record, sm: Record, launch: Re
     """First cycle after ``now`` in which the unit has something to do."""
     if sm.write_back >= 0 or sm.bypass_reply >= 0 or sm.filled_count > 0 or sm.misses.count > 0:
         return now + 1
-    if sm.dispatching < 0 and sm.memory_operands:
+    if sm.dispatching < 0 and sm.waiting_subcores[MEMORY_PIPE]:
         return now + 1
     earliest = np.int64(INFINITE)
     if sm.dispatching >= 0:

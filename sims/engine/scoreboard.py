@@ -12,7 +12,7 @@ tests/engine/test_core_closed_forms.py.
 import numpy as np
 
 from sims.engine.accounts import WHY_DEPENDENCY
-from sims.engine.jit import Record, Word, bit, compiled, inlined, count_trailing_zeros
+from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros, inlined
 from sims.engine.smstate import WAKE_SLOTS
 from sims.engine.trace import Trace
 
@@ -83,6 +83,7 @@ def consider(trace: Trace, sm: Record, warp: int, now: int) -> None:
     if cycle <= now:
         if not sm.ready & bit(warp):
             sm.ready |= bit(warp)
+            sm.awake_schedulers |= np.uint8(1 << sm.warp_subcore[warp])
             sm.warp_ready_at[warp] = now
             sm.pipe_warps[sm.warp_pipe[warp]] &= ~bit(warp)
             pipe = trace.code[trace.static_ids[sm.warp_next[warp]]].pipe

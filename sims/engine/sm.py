@@ -47,12 +47,12 @@ def _cycle(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, 
     sm.last_visit = now
     sm.counter[counters.VISITED_CYCLES] += 1
     scoreboard.wake_due(trace, sm, now)
-    if sm.waiting_operands > 0:
-        units.units_cycle(gpu, trace, sm, now)
+    if sm.waiting_pipes:
+        units.units_cycle(trace, sm, now)
     loadstore.loadstore_cycle(gpu, trace, packets, port, sm, launch, now)
-    if sm.collecting > 0 or sm.latched_pipes:
+    if sm.awake_collectors or sm.offered_pipes:
         collector.collector_cycle(gpu, trace, sm, now)
-    if sm.ready or sm.membars:
+    if sm.awake_schedulers:
         issue.issue_cycle(gpu, trace, sm, now)
     if sm.launch_pending > 0:
         ctas.show_launched(sm, launch, now)
@@ -69,6 +69,6 @@ def _next_cycle(gpu: Record, packets: Table, port: Record, sm: Record, launch: R
     if following == now + 1:
         return following
     following = min(following, scoreboard.next_wake(sm, now))
-    if sm.waiting_operands > 0:
-        following = min(following, units.next_unit_start(gpu, sm))
+    if sm.waiting_pipes:
+        following = min(following, units.next_unit_start(sm))
     return max(following, now + 1)

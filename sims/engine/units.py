@@ -11,7 +11,8 @@ ask in a fixed order. Microbenchmarks: ``op_chain``, ``op_stream``, ``op_warps``
 import numpy as np
 
 from sims.engine import gmma
-from sims.engine.jit import Record, Word, bit, compiled, inlined, count_trailing_zeros
+from sims.engine.collector import operands_taken
+from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros, inlined
 from sims.engine.scoreboard import EXITED, INFINITE, consider, result_known
 from sims.engine.smstate import RESULT_SLOTS
 from sims.engine.statics import GMMA_PIPE, INT_PIPE, MEMORY_PIPE, SFU_PIPE
@@ -25,26 +26,24 @@ _FIRST_PIPES = (1 << (INT_PIPE + 1)) - 1 & ~(1 << SFU_PIPE)
 
 
 @inlined
-def units_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
+def units_cycle(trace: Trace, sm: Record, now: int) -> None:
     """Every free unit takes its operand latch."""
-    wanted = np.uint64(0)
-    for subcore in range(gpu.subcores):
-        wanted |= np.uint64(sm.operands_full[subcore])
-    wanted &= ~bit(MEMORY_PIPE)
-    _start_pipes(gpu, trace, sm, wanted & np.uint64(_FIRST_PIPES), now)
-    _start_pipes(gpu, trace, sm, wanted & ~np.uint64(_FIRST_PIPES), now)
+    wanted = np.uint64(sm.waiting_pipes) & ~bit(MEMORY_PIPE)
+    _start_pipes(trace, sm, wanted & np.uint64(_FIRST_PIPES), now)
+    _start_pipes(trace, sm, wanted & ~np.uint64(_FIRST_PIPES), now)
 
 
 @inlined
-def _start_pipes(gpu: Record, trace: Trace, sm: Record, pipes: Word, now: int) -> None:
+def _start_pipes(trace: Trace, sm: Record, pipes: Word, now: int) -> None:
     while pipes:
         pipe = count_trailing_zeros(pipes)
         pipes &= pipes - np.uint64(1)
-        for subcore in range(gpu.subcores):
-            waits = (sm.operands_full[subcore] >> np.uint32(pipe)) & np.uint32(1)
-            if waits and sm.unit_free[subcore, pipe] <= now and _take_bus(trace, sm, subcore, pipe, now):
-                sm.operands_full[subcore] &= ~(np.uint32(1) << np.uint32(pipe))
-                sm.waiting_operands -= 1
+        subcores = np.uint64(sm.waiting_subcores[pipe])
+        while subcores:
+            subcore = count_trailing_zeros(subcores)
+            subcores &= subcores - np.uint64(1)
+            if sm.unit_free[subcore, pipe] <= now and _take_bus(trace, sm, subcore, pipe, now):
+                operands_taken(sm, subcore, pipe)
                 _start(trace, sm, subcore, pipe, now)
 
 
@@ -102,13 +101,16 @@ def release_operation(sm: Record, index: int) -> None:
 
 
 @compiled
-def next_unit_start(gpu: Record, sm: Record) -> int:
+def next_unit_start(sm: Record) -> int:
     """First cycle at which a unit can take a waiting operand latch."""
     earliest = np.int64(INFINITE)
-    for subcore in range(gpu.subcores):
-        waiting = np.uint64(sm.operands_full[subcore]) & ~bit(MEMORY_PIPE)
-        while waiting:
-            pipe = count_trailing_zeros(waiting)
-            waiting &= waiting - np.uint64(1)
+    pipes = np.uint64(sm.waiting_pipes) & ~bit(MEMORY_PIPE)
+    while pipes:
+        pipe = count_trailing_zeros(pipes)
+        pipes &= pipes - np.uint64(1)
+        subcores = np.uint64(sm.waiting_subcores[pipe])
+        while subcores:
+            subcore = count_trailing_zeros(subcores)
+            subcores &= subcores - np.uint64(1)
             earliest = min(earliest, np.int64(sm.unit_free[subcore, pipe]))
     return earliest

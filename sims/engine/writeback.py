@@ -10,7 +10,7 @@ from sims.engine import asynchronous, l1
 from sims.engine.accounts import WHY_COPY
 from sims.engine.collector import banks_written
 from sims.engine.issue import copies_done
-from sims.engine.jit import Record, bit, compiled, inlined, first_from
+from sims.engine.jit import Record, bit, compiled, first_from, inlined
 from sims.engine.program import KIND_ATOMIC, KIND_LDGSTS, KIND_MBARRIER_INIT, KIND_TMA_LOAD
 from sims.engine.scoreboard import ATOMIC_OUT, COPY_WAIT, EXITED, RUNNING, consider, result_known
 from sims.engine.smstate import GROUPS

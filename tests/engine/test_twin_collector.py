@@ -15,7 +15,7 @@ from sims.engine.machine import new_sms
 from sims.engine.parameters import parameters_of
 from sims.engine.pointers import bundle, rows, struct
 from sims.engine.smstate import IN_FLIGHT
-from sims.engine.statics import CODE, MEMORY_PIPE, PIPES
+from sims.engine.statics import CODE, PIPES
 from sims.engine.trace import Trace
 from sims.engine.units import release_operation, write_bank
 from sims.gpus import GpuSpec, load_shipped
@@ -51,11 +51,7 @@ def take_operands(sms: Table, subcore: int, pipe: int) -> Any:
     """A unit takes its operand latch; the number of the instruction's record."""
     sm = sms[0]
     index = sm.operands[subcore, pipe]
-    sm.operands_full[subcore] &= ~(np.uint32(1) << np.uint32(pipe))
-    if pipe == MEMORY_PIPE:
-        sm.memory_operands &= ~np.uint8(1 << subcore)
-    else:
-        sm.waiting_operands -= 1
+    collector.operands_taken(sm, subcore, pipe)
     release_operation(sm, index)
     return np.int64(index)
 
@@ -132,5 +128,7 @@ def collecting(sm: np.void, names: dict[int, int], units: int) -> list[list[int 
 def in_operand_latches(sm: np.void, names: dict[int, int]) -> dict[tuple[int, int], int]:
     """What waits for its unit, by sub-core and pipe."""
     return {
-        (s, pipe): names[int(sm["operands"][s, pipe])] for s in range(SUBCORES) for pipe in bits(sm["operands_full"][s])
+        (s, pipe): names[int(sm["operands"][s, pipe])]
+        for pipe in bits(sm["waiting_pipes"])
+        for s in bits(sm["waiting_subcores"][pipe])
     }

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sims.engine import units
-from sims.engine.jit import Record, Table, compiled
+from sims.engine.jit import Table, compiled
 from sims.engine.machine import new_sms
 from sims.engine.parameters import parameters_of
-from sims.engine.pointers import bundle, rows, struct
+from sims.engine.pointers import bundle, rows
 from sims.engine.smstate import IN_FLIGHT
 from sims.engine.statics import CODE
 from sims.engine.trace import Trace
@@ -20,8 +20,8 @@ from tests.engine.twins.units import ASKING_ORDER, Operation, Units
 
 
 @compiled
-def run_cycle(gpu: Record, trace: Trace, sms: Table, now: int) -> None:
-    units.units_cycle(gpu, trace, sms[0], now)
+def run_cycle(trace: Trace, sms: Table, now: int) -> None:
+    units.units_cycle(trace, sms[0], now)
 
 
 def wait_for_unit(sm: np.void, code: np.ndarray, subcore: int, pipe: int, operation: Operation) -> None:  # type: ignore[type-arg]
@@ -32,8 +32,8 @@ def wait_for_unit(sm: np.void, code: np.ndarray, subcore: int, pipe: int, operat
     code[index]["destination"] = -1
     sm["operation"][index]["code"], sm["operation"][index]["warp"] = index, subcore
     sm["operands"][subcore, pipe] = index
-    sm["operands_full"][subcore] |= 1 << pipe
-    sm["waiting_operands"] += 1
+    sm["waiting_subcores"][pipe] |= 1 << subcore
+    sm["waiting_pipes"] |= 1 << pipe
 
 
 @settings(max_examples=100, deadline=None)
@@ -49,7 +49,7 @@ def test_every_instruction_starts_as_in_the_twin(latencies: list[int], length: i
     sms, code = new_sms(spec, gpu), np.zeros(IN_FLIGHT, CODE)
     sm = sms[0]
     sm["bus_time"] = -1
-    arguments = struct(gpu), bundle(trace_with(code, spec)), rows(sms)
+    arguments = bundle(trace_with(code, spec)), rows(sms)
     coming = random.uniform(0.1, 1)
     for now in range(1, length):
         for place in [(subcore, pipe) for subcore in range(SUBCORES) for pipe in ASKING_ORDER]:
@@ -59,6 +59,5 @@ def test_every_instruction_starts_as_in_the_twin(latencies: list[int], length: i
                 wait_for_unit(sm, code, *place, operation)
         plain.cycle(now)
         run_cycle(*arguments, now)
-        waiting = {(s, pipe) for s in range(SUBCORES) for pipe in bits(sm["operands_full"][s])}
+        waiting = {(s, pipe) for pipe in bits(sm["waiting_pipes"]) for s in bits(sm["waiting_subcores"][pipe])}
         assert waiting == set(plain.waiting), now
-        assert sm["waiting_operands"] == len(waiting)
