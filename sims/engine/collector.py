@@ -46,8 +46,8 @@ def collector_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
 @compiled
 def banks_written(sm: Record, subcore: int, now: int) -> Word:
     """Register banks of the sub-core that take a result in this cycle."""
-    slot = now & (RESULT_SLOTS - 1)
-    return sm.write_banks[subcore, slot] if sm.write_time[subcore, slot] == now else np.uint64(0)
+    write = sm.write[now & (RESULT_SLOTS - 1), subcore]
+    return write.banks if write.time == now else np.uint64(0)
 
 
 @inlined

@@ -183,9 +183,9 @@ def prepare_sm(gpu: Record, sm: Record, launch: Record) -> None:
         for pipe in range(PIPES):
             sm.unit_free[subcore, pipe] = 0
         for slot in range(RESULT_SLOTS):
-            sm.write_time[subcore, slot] = -1
+            sm.write[slot, subcore].time = -1
     for slot in range(RESULT_SLOTS):
-        sm.bus_time[slot] = -1
+        sm.bus[slot].time = -1
     # Copies that no warp waited for may still be in the bank queues; their cycles were the last kernel's.
     for bank in range(gpu.l1_banks):
         for i in range(sm.bank_count[bank]):

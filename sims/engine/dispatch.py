@@ -11,6 +11,7 @@ from sims.engine import asynchronous, counters, l1
 from sims.engine.accounts import WHY_L1, WHY_SHARED
 from sims.engine.collector import operands_taken
 from sims.engine.jit import INFINITY, Record, Table, compiled, count_trailing_zeros, inlined
+from sims.engine.l1lines import prefetch_line
 from sims.engine.packets import ATOMIC, BYPASS_LOAD, LOCAL_FLAG, STORE, has_room, push
 from sims.engine.program import (
     FIRST_ASYNC_KIND,
@@ -95,6 +96,7 @@ def _enter_banks(gpu: Record, trace: Trace, sm: Record, launch: Record, now: int
                 sm.counter[counters.L1_BANK_CONFLICTS] += 1
                 return False
         entry = sm.bank[bank, (sm.bank_head[bank] + count) & gpu.l1_ring]
+        prefetch_line(sm, address >> 7)
         entry.address = address
         entry.time = now
         entry.byte_mask = trace.sector_masks[sm.dispatch_pointer]

@@ -8,6 +8,7 @@ import numpy as np
 
 from sims.engine import accounts, barriers, counters, gmma, l1, mbarrier
 from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros, inlined
+from sims.engine.pointers import prefetch
 from sims.engine.program import (
     BARRIER_WAITS,
     KIND_ALU,
@@ -28,6 +29,9 @@ from sims.engine.scoreboard import ATOMIC_OUT, COPY_WAIT, EXITED, INFINITE, MEMB
 from sims.engine.smstate import GROUPS
 from sims.engine.statics import MEMORY_PIPE
 from sims.engine.trace import Trace
+
+IDS_PER_LINE, OPERANDS_PER_LINE = 32, 16
+"""Of one of the host's cache lines."""
 
 
 @inlined
@@ -86,6 +90,12 @@ def _issue(trace: Trace, sm: Record, subcore: int, warp: int, pipe: int, now: in
     code_index = trace.static_ids[place]
     code = trace.code[code_index]
     operand = trace.operands[place]
+    # Every warp reads its own part of the trace, last touched when it was decoded.
+    prefetch(trace.static_ids, place + IDS_PER_LINE)
+    prefetch(trace.operands, place + OPERANDS_PER_LINE)
+    if pipe == MEMORY_PIPE:
+        prefetch(trace.sector_addresses, operand + sm.cta_sectors[sm.warp_slot[warp]])
+        prefetch(trace.sector_masks, operand + sm.cta_sectors[sm.warp_slot[warp]])
     _latch(sm, subcore, warp, pipe, code_index, operand)
     sm.counter[counters.WARP_INSTRUCTIONS] += 1
     sm.ready &= ~bit(warp)

@@ -10,12 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import config, njit, types
 from numba.extending import intrinsic
 
 from sims.engine import codecache, pointers  # noqa: F401  (types of arguments: part of what is compiled)
 
 codecache.prepare()
+# Loops here run a few times over what lies apart: as vectors they are larger and slower, and take longer to compile.
+config.LOOP_VECTORIZE = 0
 
 INFINITY = np.int64(1 << 40)
 """A cycle that never comes."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from sims.engine import mshrs
 from sims.engine.jit import Record, compiled
+from sims.engine.pointers import prefetch
 from sims.engine.sectors import INVALID, PENDING, SECTORS_PER_LINE
 from sims.engine.smstate import L1_BUCKETS
 
@@ -27,6 +28,14 @@ def find_line(sm: Record, line_number: int) -> int:
     while x >= 0 and sm.line[x].tag != line_number:
         x = np.int64(sm.line[x].chain)
     return x
+
+
+@compiled
+def prefetch_line(sm: Record, line_number: int) -> None:
+    """The line will be looked for."""
+    x = sm.l1_bucket[bucket_of(sm, line_number)]
+    if x >= 0:
+        prefetch(sm.line, x)
 
 
 @compiled

@@ -110,6 +110,7 @@ def take_free(packets: Table, pool: Record) -> int:
     packet = pool.free
     pool.free = packet + 1 + packets[packet].next
     pool.free_count -= 1
+    prefetch(packets, pool.free)
     return packet
 
 

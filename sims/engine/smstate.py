@@ -48,6 +48,11 @@ OPERATION = np.dtype(
 )
 """An instruction between issue and its unit."""
 
+BUSES_TAKEN = np.dtype([("time", "i4"), ("taken", "i4")])
+"""How many results leave their units in cycle ``time``."""
+BANK_WRITES = np.dtype([("banks", "u8"), ("time", "i8")])
+"""Register banks of a sub-core that are written in cycle ``time``."""
+
 LOAD_SLOT = np.dtype(
     [
         ("bank", "u8"),  # the destination's register bank
@@ -145,8 +150,7 @@ _FIELDS = [
     ("collector_reads", "u8", (MAX_SUBCORES, MAX_COLLECTORS)),
     ("waiting_pipes", "u4"), ("waiting_subcores", "u1", (PIPES,)), ("operands", "u1", (MAX_SUBCORES, PIPES)),
     ("unit_free", "i4", (MAX_SUBCORES, PIPES)),
-    ("bus_time", "i4", (RESULT_SLOTS,)), ("buses_taken", "u1", (RESULT_SLOTS,)),
-    ("write_time", "i4", (MAX_SUBCORES, RESULT_SLOTS)), ("write_banks", "u8", (MAX_SUBCORES, RESULT_SLOTS)),
+    ("bus", BUSES_TAKEN, (RESULT_SLOTS,)), ("write", BANK_WRITES, (RESULT_SLOTS, MAX_SUBCORES)),
     # load/store unit
     ("dispatching", "i4"), ("dispatch_time", "i4"), ("dispatch_mode", "u1"),
     ("dispatch_load", "i4"), ("dispatch_pointer", "i8"), ("dispatch_remaining", "i4"),

@@ -51,13 +51,13 @@ def _start_pipes(trace: Trace, sm: Record, pipes: Word, now: int) -> None:
 def _take_bus(trace: Trace, sm: Record, subcore: int, pipe: int, now: int) -> bool:
     """Whether a result bus is free in the cycle in which the waiting instruction would be done; it is taken then."""
     done = now + trace.code[sm.operation[sm.operands[subcore, pipe]].code].latency
-    slot = done & (RESULT_SLOTS - 1)
-    if sm.bus_time[slot] != done:
-        sm.bus_time[slot] = done
-        sm.buses_taken[slot] = 0
-    if sm.buses_taken[slot] == RESULT_BUSES:
+    bus = sm.bus[done & (RESULT_SLOTS - 1)]
+    if bus.time != done:
+        bus.time = done
+        bus.taken = 0
+    if bus.taken == RESULT_BUSES:
         return False
-    sm.buses_taken[slot] += 1
+    bus.taken += 1
     return True
 
 
@@ -86,11 +86,11 @@ def _start(trace: Trace, sm: Record, subcore: int, pipe: int, now: int) -> None:
 @compiled
 def write_bank(sm: Record, subcore: int, banks: Word, cycle: int) -> None:
     """Note that register ``banks`` of the sub-core are written in ``cycle``."""
-    slot = cycle & (RESULT_SLOTS - 1)
-    if sm.write_time[subcore, slot] != cycle:
-        sm.write_time[subcore, slot] = cycle
-        sm.write_banks[subcore, slot] = 0
-    sm.write_banks[subcore, slot] |= banks
+    write = sm.write[cycle & (RESULT_SLOTS - 1), subcore]
+    if write.time != cycle:
+        write.time = cycle
+        write.banks = 0
+    write.banks |= banks
 
 
 @compiled

@@ -48,7 +48,7 @@ def test_every_instruction_starts_as_in_the_twin(latencies: list[int], length: i
     gpu = parameters_of(spec)
     sms, code = new_sms(spec, gpu), np.zeros(IN_FLIGHT, CODE)
     sm = sms[0]
-    sm["bus_time"] = -1
+    sm["bus"]["time"] = -1
     arguments = bundle(trace_with(code, spec)), rows(sms)
     coming = random.uniform(0.1, 1)
     for now in range(1, length):
