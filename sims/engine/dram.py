@@ -13,7 +13,7 @@ Microbenchmarks: ``dram_chain``, ``dram_bank``, ``dram_read``, ``dram_write``, `
 
 import numpy as np
 
-from sims.engine import counters
+from sims.engine import counters, l2
 from sims.engine.jit import INFINITY, Record, Table, Word, bit, compiled, first_from, inlined
 from sims.engine.memory import RECENT_CYCLES, Memory
 from sims.engine.packets import WRITE_BACK, give_back, pop, push
@@ -87,6 +87,7 @@ def _leave_bus(gpu: Record, memory: Memory, channel: Record, now: int) -> bool:
         give_back(packets, channel, index)
     else:
         push(packets, channel.returning, index)
+        l2.expect_fill(memory, packets[index])
     return True
 
 

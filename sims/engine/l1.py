@@ -17,6 +17,7 @@ from sims.engine.addresses import l2_set_of, slice_of
 from sims.engine.jit import Record, Table, compiled
 from sims.engine.l1lines import find_line, find_victim, invalidate_lines, invalidate_what_came, replace, touch
 from sims.engine.packets import LOAD, LOCAL_FLAG, STORE, pop, push, take_free
+from sims.engine.pointers import prefetch
 from sims.engine.sectors import (
     DIRTY,
     INVALID,
@@ -199,6 +200,7 @@ def new_packet(gpu: Record, packets: Table, port: Record, sm: Record, address: i
     packet.byte_mask = 0
     packet.slice = slice_of(gpu, address)
     packet.set = l2_set_of(gpu, address)
+    packet.line = (packet.slice * gpu.l2_sets + packet.set) * gpu.l2_ways
     return index
 
 
@@ -229,6 +231,7 @@ def fill(sm: Record, mshr: int) -> None:
         elif written:
             line.state[s] = DIRTY
     mshrs.data_came(sm, mshr)
+    prefetch(sm.waiter, sm.mshr[mshr].head)
 
 
 @compiled

@@ -34,6 +34,9 @@ from sims.engine.sectors import (
 RETRY, ANSWER, FETCH, WAIT = range(4)
 """What becomes of a look-up: try again next cycle, reply, go to DRAM, wait for data that are on their way."""
 
+TAGS_PER_LINE = 8
+"""Of one of the host's cache lines."""
+
 SLICE_FREE_ENTRIES = 4
 """A slice takes no request from the crossbar when fewer entries of its input queue are free."""
 
@@ -58,7 +61,8 @@ def slice_cycle(gpu: Record, memory: Memory, d: int, now: int) -> None:
             _serve_head(gpu, memory, part, d, now)
     if part.delayed.count > 0 and part.input.count < gpu.l2_queue and packets[part.delayed.head].time <= now:
         index = pop(packets, part.delayed)
-        prefetch(memory.tags, (d * gpu.l2_sets + packets[index].set) * gpu.l2_ways)
+        for way in range(0, gpu.l2_ways, TAGS_PER_LINE):
+            prefetch(memory.tags, packets[index].line + way)
         push(packets, part.input, index)
 
 
@@ -80,6 +84,34 @@ def _serve_head(gpu: Record, memory: Memory, part: Record, d: int, now: int) -> 
     if part.evicted >= 0:
         push(memory.packets, part.misses, part.evicted)
         part.evicted = -1
+    if part.input.count > 0:
+        _look_ahead(gpu, memory, d, memory.packets[part.input.head])
+
+
+@compiled
+def _look_ahead(gpu: Record, memory: Memory, d: int, packet: Record) -> None:
+    """Have the line of the request that is next brought to the host's cache."""
+    x = find_way(gpu, memory, d, packet.set, packet.address >> 7)
+    if x >= 0:
+        packet.line = x
+        prefetch(memory.lines, x)
+        prefetch(memory.stamps, x)
+
+
+@compiled
+def expect_fill(memory: Memory, packet: Record) -> None:
+    """The request's data will come soon: likewise for where they go."""
+    prefetch(memory.slices[packet.slice].mshr, packet.mshr)
+    prefetch(memory.tags, packet.line)
+    prefetch(memory.lines, packet.line)
+
+
+@compiled
+def way_of(gpu: Record, memory: Memory, d: int, packet: Record, line_number: int) -> int:
+    """Index of the line that the request is for, or -1: most often where it was seen before."""
+    if memory.tags[packet.line] == line_number:
+        return np.int64(packet.line)
+    return find_way(gpu, memory, d, packet.set, line_number)
 
 
 @compiled
@@ -155,7 +187,7 @@ def _write(gpu: Record, memory: Memory, part: Record, d: int, packet: Record, no
     line_number = packet.address >> 7
     s = (packet.address >> 5) & 3
     kind = (packet.flags & LOCAL_FLAG) + counters.TYPE_WRITE
-    x = find_way(gpu, memory, d, packet.set, line_number)
+    x = way_of(gpu, memory, d, packet, line_number)
     state = memory.lines[x].state[s] if x >= 0 else INVALID
     is_hit = state >= VALID
     victim = x
@@ -188,7 +220,7 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
     line_number = packet.address >> 7
     s = sector & 3
     kind = packet.flags & LOCAL_FLAG
-    x = find_way(gpu, memory, d, packet.set, line_number)
+    x = way_of(gpu, memory, d, packet, line_number)
     state = memory.lines[x].state[s] if x >= 0 else INVALID
     if is_readable(state):
         touch(memory, part, x, now)
@@ -222,6 +254,7 @@ def _read(gpu: Record, memory: Memory, part: Record, d: int, index: int, now: in
     if x < 0:
         replace_line(gpu, memory, part, d, victim, line_number)
     touch(memory, part, victim, now)
+    packet.line = victim
     packet.mshr = mshrs.take(part, sector)
     part.mshr[packet.mshr].atomic = 0
     _expect_data(memory, victim, s)
@@ -272,7 +305,7 @@ def _fill(gpu: Record, memory: Memory, part: Record, d: int, packet_index: int) 
     index = packet.mshr
     mshr = part.mshr[index]
     s = mshr.sector & 3
-    x = find_way(gpu, memory, d, packet.set, mshr.sector >> 2)
+    x = way_of(gpu, memory, d, packet, mshr.sector >> 2)
     if x >= 0:
         line = memory.lines[x]
         written = (line.ignore >> s) & 1

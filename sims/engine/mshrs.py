@@ -9,6 +9,7 @@ slice) and how they are chained is the cache's own affair.
 import numpy as np
 
 from sims.engine.jit import Record, compiled
+from sims.engine.pointers import prefetch
 
 
 @compiled
@@ -35,6 +36,7 @@ def take(cache: Record, sector: int) -> int:
     index = np.int64(cache.free_mshr)
     mshr = cache.mshr[index]
     cache.free_mshr = mshr.head
+    prefetch(cache.mshr, mshr.head)
     mshr.sector = sector
     mshr.count = 0
     mshr.orphan = 0

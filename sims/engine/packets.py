@@ -24,10 +24,10 @@ PACKET = np.dtype(
     {
         "names": [
             "address", "time", "next", "waiter", "byte_mask", "set", "reference", "row", "sm", "slice", "mshr", "bytes",
-            "bank", "kind", "flags",
+            "bank", "kind", "flags", "line",
         ],
-        "formats": ["i8", "i8", "i4", "i4", "u4", "i4", "i4", "i4", "i2", "i2", "i2", "i2", "u1", "u1", "u1"],
-        "offsets": [0, 8, 16, 20, 24, 28, 32, 36, 40, 42, 44, 46, 48, 49, 50],
+        "formats": ["i8", "i8", "i4", "i4", "u4", "i4", "i4", "i4", "i2", "i2", "i2", "i2", "u1", "u1", "u1", "i4"],
+        "offsets": [0, 8, 16, 20, 24, 28, 32, 36, 40, 42, 44, 46, 48, 49, 50, 52],
         "itemsize": 64,
     }
 )  # fmt: skip
@@ -35,7 +35,8 @@ PACKET = np.dtype(
 
 ``time``: when it may leave the queue it is in (cycle; in the DRAM's bank queues unused). ``waiter``: next packet that waits for
 the same L2 sector. ``reference``: on the SM's side the MSHR of a load, the warp of a store, the load slot of a bypassing access.
-``mshr``: L2 MSHR of a request that went to DRAM. ``bytes``: still to be moved over the DRAM bus.
+``mshr``: L2 MSHR of a request that went to DRAM. ``bytes``: still to be moved over the DRAM bus. ``line``: a line of the
+request's L2 set, its own as far as that is known.
 
 ``next`` of a free packet counts from the one after it: zeros are a pool in which each is followed by its neighbour. Most are
 never used, and memory that nobody has written costs nothing.

@@ -11,9 +11,11 @@ from sims.engine.accounts import WHY_COPY
 from sims.engine.collector import banks_written
 from sims.engine.issue import copies_done
 from sims.engine.jit import Record, bit, compiled, first_from, inlined
+from sims.engine.parameters import MAX_SUBCORES
+from sims.engine.pointers import prefetch
 from sims.engine.program import KIND_ATOMIC, KIND_LDGSTS, KIND_MBARRIER_INIT, KIND_TMA_LOAD
 from sims.engine.scoreboard import ATOMIC_OUT, COPY_WAIT, EXITED, RUNNING, consider, result_known
-from sims.engine.smstate import GROUPS
+from sims.engine.smstate import GROUPS, RESULT_SLOTS
 from sims.engine.trace import Trace
 from sims.engine.units import write_bank
 
@@ -60,6 +62,7 @@ def choose_write_back(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
         sm.bypass_reply = -1
     else:
         sm.write_back = l1.next_filled(sm)
+    prefetch(sm.write, MAX_SUBCORES * ((now + 1) & (RESULT_SLOTS - 1)))
     sm.write_back_turn = turn + 1 if turn + 1 < TURNS else 0
     take_effect(trace, sm, sm.load[sm.write_back], now)
 
