@@ -10,6 +10,7 @@ import numpy as np
 from sims.engine import asynchronous, gmma, l1, mbarrier
 from sims.engine.accounts import WHY_FETCH
 from sims.engine.jit import Record, Table, bit, compiled
+from sims.engine.parameters import MAX_SUBCORES
 from sims.engine.program import KIND_EXIT
 from sims.engine.scoreboard import EMPTY, INFINITE, RUNNING
 from sims.engine.smstate import BARRIERS, CTA_SLOTS, REGISTERS, RESULT_SLOTS
@@ -109,9 +110,11 @@ def give(sm: Record, cta: int, now: int) -> None:
 
 
 @compiled
-def start_given(trace: Trace, sm: Record, launch: Record) -> None:
+def start_given(gpu: Record, trace: Trace, sm: Record, launch: Record) -> None:
     """Start the CTA that the SM was given, if it was."""
     if sm.given_cta >= 0:
+        if not sm.is_clean:
+            clean(gpu, sm, launch)
         start_cta(trace, sm, launch, sm.given_cta, sm.given_cycle)
         sm.given_cta = -1
 
@@ -154,25 +157,27 @@ def next_stop(gpu: Record, stopped: Table, first_sm: int) -> int:
 
 
 @compiled
-def prepare_sms(gpu: Record, sms: Table, launch: Record) -> None:
-    """Start of a kernel on every SM."""
+def prepare_sms(gpu: Record, sms: Table) -> None:
+    """Start of a kernel: what is looked at of an SM even if none of the CTAs come to it."""
     for index in range(gpu.sms):
-        prepare_sm(gpu, sms[index], launch)
+        sm = sms[index]
+        sm.time = INFINITE
+        sm.last_end = 0
+        sm.error = 0
+        sm.given_cta = -1
+        sm.messages = 0
+        sm.is_clean = 0
 
 
 @compiled
-def prepare_sm(gpu: Record, sm: Record, launch: Record) -> None:
-    """Start of a kernel: invalidate the L1 and set the SM's clocks back to zero. Round-robin pointers persist."""
+def clean(gpu: Record, sm: Record, launch: Record) -> None:
+    """Before a kernel's first CTA on an SM: invalidate the L1 and set the clocks back to zero. Round-robin pointers persist."""
+    sm.is_clean = 1
     l1.invalidate(gpu, sm, launch.l1_ways)
-    sm.time = INFINITE
     sm.last_visit = -1
-    sm.last_end = 0
-    sm.error = 0
     sm.next_age = 0
-    sm.given_cta = -1
     sm.blocked_banks = 0
     sm.membars = 0
-    sm.messages = 0
     sm.arrivals = 0
     sm.async_fences = 0
     for slot in range(len(sm.wake)):
@@ -182,10 +187,13 @@ def prepare_sm(gpu: Record, sm: Record, launch: Record) -> None:
     for subcore in range(gpu.subcores):
         for pipe in range(PIPES):
             sm.unit_free[subcore, pipe] = 0
-        for slot in range(RESULT_SLOTS):
-            sm.write[slot, subcore].time = -1
+    # No result leaves its unit in cycle 0.
     for slot in range(RESULT_SLOTS):
-        sm.bus[slot].time = -1
+        sm.bus[slot].time = 0
+        sm.bus[slot].taken = 0
+        for subcore in range(MAX_SUBCORES):
+            sm.write[slot, subcore].banks = 0
+            sm.write[slot, subcore].time = 0
     # Copies that no warp waited for may still be in the bank queues; their cycles were the last kernel's.
     for bank in range(gpu.l1_banks):
         for i in range(sm.bank_count[bank]):

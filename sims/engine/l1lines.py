@@ -134,7 +134,9 @@ def _remove_from_bucket(sm: Record, x: int) -> None:
 @compiled
 def invalidate_lines(gpu: Record, sm: Record, ways: int) -> None:
     """All lines are gone, and each set has ``ways`` ways now; whose data are on their way is an orphan."""
+    in_order = ways == sm.l1_ways and not sm.l1_reordered
     sm.l1_ways = ways
+    sm.l1_reordered = 0
     sm.l1_dirty_lines = 0
     buckets = 1
     while buckets < 2 * gpu.l1_sets * ways and buckets < L1_BUCKETS:
@@ -143,27 +145,38 @@ def invalidate_lines(gpu: Record, sm: Record, ways: int) -> None:
     for bucket in range(buckets):
         sm.l1_bucket[bucket] = -1
     for cache_set in range(gpu.l1_sets):
-        first = cache_set * ways
-        sm.l1_newest[cache_set] = first
-        sm.l1_oldest[cache_set] = first + ways - 1
-        for x in range(first, first + ways):
-            line = sm.line[x]
-            line.tag = -1
-            line.stamp = -1
-            line.newer = x - 1 if x > first else -1
-            line.older = x + 1 if x + 1 < first + ways else -1
-            line.pending = 0
-            line.dirty = 0
-            _empty(line)
+        if not in_order or sm.line[sm.l1_newest[cache_set]].stamp >= 0:
+            _invalidate_set(sm, cache_set)
+    sm.l1_known_lines = max(sm.l1_known_lines, gpu.l1_sets * ways)
     for index in range(gpu.l1_mshrs if sm.live_mshrs > 0 else 0):
         if sm.mshr[index].count > 0:
             mshrs.orphan(sm, index)
 
 
 @compiled
+def _invalidate_set(sm: Record, cache_set: int) -> None:
+    first = cache_set * sm.l1_ways
+    end = first + sm.l1_ways
+    sm.l1_newest[cache_set] = first
+    sm.l1_oldest[cache_set] = end - 1
+    for x in range(first, end):
+        line = sm.line[x]
+        line.stamp = -1
+        line.newer = x - 1 if x > first else -1
+        line.older = x + 1 if x + 1 < end else -1
+        # A line that was never used, or has been emptied, is as it should be.
+        if line.tag >= 0 or x >= sm.l1_known_lines:
+            line.tag = -1
+            line.pending = 0
+            line.dirty = 0
+            _empty(line)
+
+
+@compiled
 def invalidate_what_came(gpu: Record, sm: Record) -> None:
     """Empty the lines in the middle of a kernel. Data on their way will be in them."""
     sm.l1_dirty_lines = 0
+    sm.l1_reordered = 1
     for cache_set in range(gpu.l1_sets):
         if sm.line[sm.l1_newest[cache_set]].stamp < 0:
             continue

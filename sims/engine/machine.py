@@ -225,7 +225,7 @@ class Machine:
         launch["start"] = self._cycle
         # One of the load/store unit and one of the L1's misses; a bulk copy sends one per L1 bank (since Hopper).
         launch["packets_per_cycle"] = 1 + (self.spec.l1_banks if program.shape.binary_version >= 90 else 1)
-        prepare_sms(gpu, rows(self._sms), struct(launch))
+        prepare_sms(gpu, rows(self._sms))
         return launch
 
     def _progress(self, program: Program, launch: np.void, issued_before: int) -> Progress:

@@ -106,7 +106,7 @@ def run_resumed_sms(running: Running, memory: Memory, trace: Trace, resumed: int
 def _run_if_resumed(running: Running, memory: Memory, trace: Trace, index: int) -> None:
     if running.stopped[index] == RESUMED:
         running.stopped[index] = RUNS_ON
-        ctas.start_given(trace, running.sms[index], running.launch)
+        ctas.start_given(running.gpu, trace, running.sms[index], running.launch)
         run_sm(running, memory, trace, index)
 
 

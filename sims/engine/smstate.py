@@ -112,7 +112,7 @@ ARRIVAL = np.dtype([("place", "i8"), ("copies", "i4"), ("warp", "u1")], align=Tr
 _FIELDS = [
     # time and CTAs
     ("index", "i4"), ("time", "i8"), ("last_visit", "i8"), ("resident", "i4"), ("launch_pending", "i4"), ("active_since", "i8"),
-    ("epoch", "i4"), ("error", "i4"), ("error_warp", "i4"), ("error_cta", "i4"), ("progress", "u1"),
+    ("epoch", "i4"), ("error", "i4"), ("error_warp", "i4"), ("error_cta", "i4"), ("progress", "u1"), ("is_clean", "u1"),
     ("cta_used", "u8"), ("given_cta", "i8"), ("given_cycle", "i8"),
     ("cta_live", "i4", (CTA_SLOTS,)), ("cta_launch", "i4", (CTA_SLOTS,)), ("cta_start", "i4", (CTA_SLOTS,)),
     ("cta_left", "i4", (CTA_SLOTS,)),
@@ -168,8 +168,9 @@ _FIELDS = [
     ("messages", "i4"), ("message", MESSAGE, (MESSAGES,)),
     ("arrivals", "i4"), ("arrival_head", "i4"), ("arrival", ARRIVAL, (ARRIVALS,)),
     # L1; its MSHRs' fields are named as a slice's, see mshrs.py
-    ("l1_ways", "i4"), ("l1_dirty_lines", "i4"), ("live_mshrs", "i4"), ("orphans", "i4"), ("l1_bucket_mask", "i4"),
-    ("l1_version", "i4"), ("l1_failure", "u1"),
+    ("l1_ways", "i4"), ("l1_known_lines", "i4"), ("l1_dirty_lines", "i4"),
+    ("live_mshrs", "i4"), ("orphans", "i4"), ("l1_bucket_mask", "i4"),
+    ("l1_version", "i4"), ("l1_failure", "u1"), ("l1_reordered", "u1"),
     ("free_mshr", "i4"), ("l1_free_waiter", "i4"),
     ("l1_newest", "i2", (MAX_L1_SETS,)), ("l1_oldest", "i2", (MAX_L1_SETS,)), ("l1_bucket", "i2", (L1_BUCKETS,)),
     ("line", LINE, (MAX_L1_LINES,)), ("mshr", L1_MSHR, (MAX_L1_MSHRS,)), ("waiter", WAITER, (WAITERS,)),

@@ -56,7 +56,8 @@ GLOBAL_BYTES = 1 << 12
 
 @compiled
 def prepare(gpu: Record, sms: Table, launch: Record) -> None:
-    ctas.prepare_sm(gpu, sms[0], launch)
+    ctas.prepare_sms(gpu, sms)
+    ctas.clean(gpu, sms[0], launch)
 
 
 @compiled
