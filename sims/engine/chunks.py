@@ -21,6 +21,7 @@ BARRIER_FREE_KERNELS = "nvjet"
 """cuBLAS's kernels for Hopper, in whose names this stands: Accel-Sim 2.0 passes over their BAR."""
 FIRST_CAPACITY = 1 << 12
 FIRST_CTA_TABLE = 1 << 10
+KEPT_CODES = 64
 CTA_TABLES = ("cta_warps", "cta_sectors", "cta_finished", "cta_place", "cta_peer", "cta_rank")
 
 
@@ -35,8 +36,13 @@ class Arena:
     @classmethod
     def of(cls, **dtypes: str) -> "Arena":
         """Empty arrays by name and dtype."""
-        arrays = {name: np.zeros(FIRST_CAPACITY, dtype) for name, dtype in dtypes.items()}
-        return cls(arrays, [(0, FIRST_CAPACITY)])
+        arena = cls({name: np.zeros(FIRST_CAPACITY, dtype) for name, dtype in dtypes.items()})
+        arena.clear()
+        return arena
+
+    def clear(self) -> None:
+        """All entries are free."""
+        self.holes = [(0, len(next(iter(self.arrays.values()))))]
 
     def allocate(self, size: int) -> int:
         """Start of ``size`` free entries."""
@@ -65,6 +71,31 @@ class Arena:
         self.holes = merged
 
 
+@dataclass
+class Storage:
+    """What kernels that follow each other on a GPU share: to write on fresh memory takes longer than most kernels' decoding."""
+
+    instructions: Arena = field(default_factory=lambda: Arena.of(static_ids="u2", operands="i4"))
+    sectors: Arena = field(default_factory=lambda: Arena.of(sector_addresses="i8", sector_masks="u4"))
+    warps: Arena = field(default_factory=lambda: Arena.of(warp_start="i8", warp_length="i4"))
+    _codes: dict[bytes, NDArray[np.void]] = field(default_factory=dict)
+    """Of static records that were asked for before: a workload launches the same code again and again."""
+
+    def clear(self) -> None:
+        """Free for the next kernel."""
+        for arena in (self.instructions, self.sectors, self.warps):
+            arena.clear()
+
+    def code(self, statics: NDArray[np.void], spec: GpuSpec, banks: int) -> NDArray[np.void]:
+        """Their :func:`code_table`, which is not to be changed; always for the same GPU."""
+        key = statics.tobytes()
+        if key not in self._codes:
+            if len(self._codes) == KEPT_CODES:
+                self._codes.pop(next(iter(self._codes)))
+            self._codes[key] = code_table(statics, spec, banks)
+        return self._codes[key]
+
+
 @dataclass(frozen=True)
 class _Loaded:
     """Where a chunk lies."""
@@ -76,18 +107,17 @@ class _Loaded:
 
 
 class ChunkStore:
-    """Feeds one kernel's CTAs to the compiled code."""
+    """Feeds one kernel's CTAs to the compiled code, in a ``storage`` that no other kernel uses meanwhile."""
 
-    def __init__(self, program: Program, spec: GpuSpec, register_banks: int) -> None:
+    def __init__(self, program: Program, spec: GpuSpec, register_banks: int, storage: Storage | None = None) -> None:
         self.program = program
         self.loaded = 0
         """CTAs loaded so far; they are numbered in file order."""
         self.instructions_loaded = 0
         self._chunks: Iterator[CtaChunk] = iter(program.chunks())
         self._spec, self._banks = spec, register_banks
-        self._instructions = Arena.of(static_ids="u2", operands="i4")
-        self._sectors = Arena.of(sector_addresses="i8", sector_masks="u4")
-        self._warps = Arena.of(warp_start="i8", warp_length="i4")
+        self._storage = storage or Storage()
+        self._storage.clear()
         self._tables = {name: np.zeros(FIRST_CTA_TABLE, "i8") for name in CTA_TABLES}
         self.has_clusters = False
         """Whether any CTA loaded so far works together with others in a cluster."""
@@ -100,9 +130,9 @@ class ChunkStore:
         """The arrays as they are now; to be asked for again after every :meth:`load`."""
         return Trace(
             code=self._code,
-            **self._instructions.arrays,
-            **self._sectors.arrays,
-            **self._warps.arrays,
+            **self._storage.instructions.arrays,
+            **self._storage.sectors.arrays,
+            **self._storage.warps.arrays,
             **self._tables,
             cta_rows=np.array([len(self._tables["cta_warps"])]),
         )
@@ -122,26 +152,27 @@ class ChunkStore:
 
     def _recycle(self) -> None:
         finished, still = self._tables["cta_finished"], []
+        storage = self._storage
         for chunk in self._in_flight:
             if all(finished[cta % len(finished)] for cta in chunk.ctas):
-                self._instructions.release(*chunk.instructions)
-                self._sectors.release(*chunk.sectors)
-                self._warps.release(*chunk.warps)
+                storage.instructions.release(*chunk.instructions)
+                storage.sectors.release(*chunk.sectors)
+                storage.warps.release(*chunk.warps)
             else:
                 still.append(chunk)
         self._in_flight = still
 
     def _add(self, chunk: CtaChunk) -> None:
-        warps = len(chunk.warp_start)
+        warps, storage = len(chunk.warp_start), self._storage
         loaded = _Loaded(
             ctas=range(self.loaded, self.loaded + chunk.ctas),
-            instructions=_put(self._instructions, static_ids=chunk.static_ids, operands=chunk.operands),
-            sectors=_put(self._sectors, sector_addresses=chunk.sector_addresses, sector_masks=chunk.sector_masks),
-            warps=(self._warps.allocate(warps), warps),
+            instructions=_put(storage.instructions, static_ids=chunk.static_ids, operands=chunk.operands),
+            sectors=_put(storage.sectors, sector_addresses=chunk.sector_addresses, sector_masks=chunk.sector_masks),
+            warps=(storage.warps.allocate(warps), warps),
         )
         first = loaded.warps[0]
-        self._warps.arrays["warp_start"][first : first + warps] = chunk.warp_start + loaded.instructions[0]
-        self._warps.arrays["warp_length"][first : first + warps] = chunk.warp_length
+        storage.warps.arrays["warp_start"][first : first + warps] = chunk.warp_start + loaded.instructions[0]
+        storage.warps.arrays["warp_length"][first : first + warps] = chunk.warp_length
         self._in_flight.append(loaded)
         self._widen_tables()
         warps_per_cta = self.program.shape.warps_per_cta
@@ -189,8 +220,9 @@ class ChunkStore:
     def _extend_code(self) -> None:
         known = len(self._code)
         if len(self.program.statics) > known:
-            added = code_table(self.program.statics[known:], self._spec, self._banks)
+            added = self._storage.code(self.program.statics[known:], self._spec, self._banks)
             if BARRIER_FREE_KERNELS in self.program.shape.name:
+                added = added.copy()
                 added["kind"][np.isin(added["kind"], (KIND_BARRIER, KIND_BARRIER_ARRIVE))] = KIND_ALU
             self._code = np.concatenate([self._code, added])
 

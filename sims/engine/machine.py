@@ -11,7 +11,7 @@ from numba import int64
 from numpy.typing import NDArray
 
 from sims.engine import beside, exchange, l2, quantum, scoreboard, sharing
-from sims.engine.chunks import ChunkStore
+from sims.engine.chunks import ChunkStore, Storage
 from sims.engine.cluster import TOO_MANY_MESSAGES
 from sims.engine.counters import WARP_INSTRUCTIONS
 from sims.engine.ctas import NO_EXIT, prepare_sms
@@ -64,6 +64,7 @@ class Machine:
         self.threads = min(self.threads, MAX_THREADS)
         self._team["threads"] = self.threads
         self._pool = self.pool or pool_for(self.threads)
+        self._storage = Storage()
         self._reset()
 
     def _reset(self) -> None:
@@ -125,7 +126,7 @@ class Machine:
         launch = self._start(program, occupancy)
         before = self._counts
         issued_before = int(before.sm[:, WARP_INSTRUCTIONS].sum())
-        store = ChunkStore(program, self.spec, int(self._gpu["register_banks"]))
+        store = ChunkStore(program, self.spec, int(self._gpu["register_banks"]), self._storage)
         for _ in self._slices(store, launch, on_ctas_needed):
             if should_stop is not None and should_stop():
                 raise Cancelled(f"{program.shape.name}: stopped on request")

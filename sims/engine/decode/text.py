@@ -145,9 +145,10 @@ class TextProgram:
                 raise self._trace_error(f"this line is longer than {MAX_LINE_BYTES} bytes; it is not a trace line")
         self._make_room(size + len(_PADDING))
         filled = 0
-        for part in parts:
-            self._data[filled : filled + len(part)] = part
-            filled += len(part)
+        with memoryview(self._data) as room:
+            for part in parts:
+                room[filled : filled + len(part)] = part
+                filled += len(part)
         cut = self._data.rfind(b"\n", 0, filled) + 1
         if not cut:
             # The text ends without a newline: harmless after the last CTA, told as a cut line inside one.
