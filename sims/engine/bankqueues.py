@@ -7,12 +7,12 @@ SM was not visited.
 import numpy as np
 
 from sims.engine import l1
-from sims.engine.jit import Record, Table, bit, compiled, count_trailing_zeros, inlined
+from sims.engine.jit import Record, Table, bit, compiled, count_trailing_zeros, inlined, merged
 from sims.engine.trace import Trace
 from sims.engine.writeback import access_done
 
 
-@inlined
+@merged
 def look_up_heads(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, now: int) -> None:
     """Every bank whose oldest access has waited long enough looks it up."""
     busy = np.uint64(sm.bank_busy)

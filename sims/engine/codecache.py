@@ -28,6 +28,8 @@ SEAL = "sealed.json"
 INDEX_SUFFIX, CODE_SUFFIX = ".nbi", ".nbc"
 """Numba's files: what a function has been compiled for, and the code for one of these."""
 WAIT_S = 0.2
+_COMPILED = re.compile(r"^@(compiled|inlined|merged)$|import intrinsic", re.MULTILINE)
+"""What a module with compiled functions has."""
 
 _run_through: set[Path] = set()
 """Folders whose code this process has loaded: looking at hundreds of files again before each kernel would cost more than a small
@@ -46,7 +48,7 @@ def compiled_sources() -> set[Path]:
     """The modules with compiled functions and all of the engine that they import, constants included."""
     texts = {path: path.read_text(encoding="utf-8") for path in ENGINE.rglob("*.py")}
     found: set[Path] = set()
-    pending = [path for path, text in texts.items() if "\n@compiled\n" in text or "import intrinsic" in text]
+    pending = [path for path, text in texts.items() if _COMPILED.search(text)]
     while pending:
         path = pending.pop()
         if path in found:

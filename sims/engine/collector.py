@@ -15,7 +15,7 @@ Microbenchmarks: ``reg_bank``, ``op_mix``, ``op_warps``. Twin: tests/engine/twin
 
 import numpy as np
 
-from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros, inlined
+from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros, inlined, merged
 from sims.engine.smstate import RESULT_SLOTS
 from sims.engine.statics import MEMORY_PIPE
 from sims.engine.trace import Trace
@@ -26,7 +26,7 @@ NIBBLES = 0x1111111111111111
 LOW_BYTE = 0xFF
 
 
-@inlined
+@merged
 def collector_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     """Two steps; sets ``progress`` if anything moved."""
     for step in range(STEPS_PER_CYCLE):

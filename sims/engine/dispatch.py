@@ -10,7 +10,7 @@ import numpy as np
 from sims.engine import asynchronous, counters, l1
 from sims.engine.accounts import WHY_L1, WHY_SHARED
 from sims.engine.collector import operands_taken
-from sims.engine.jit import INFINITY, Record, Table, compiled, count_trailing_zeros, inlined
+from sims.engine.jit import INFINITY, Record, Table, compiled, count_trailing_zeros, inlined, merged
 from sims.engine.l1lines import prefetch_line
 from sims.engine.packets import ATOMIC, BYPASS_LOAD, LOCAL_FLAG, STORE, has_room, push
 from sims.engine.program import (
@@ -41,7 +41,7 @@ ADDRESS_MASK = (1 << 63) - 1
 """Keeps an address that no GPU has from being a negative number."""
 
 
-@inlined
+@merged
 def move_accesses(
     gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int
 ) -> None:
@@ -175,7 +175,7 @@ def _dispatch_done(trace: Trace, sm: Record, now: int) -> None:
         leave_pipeline(trace, sm, warp, now)
 
 
-@inlined
+@merged
 def dispatch_oldest(trace: Trace, sm: Record, now: int) -> None:
     """The oldest memory instruction whose operands are read becomes the one whose accesses move, unless it has to wait."""
     subcore = _oldest_memory_operand(sm)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sims.engine import counters
 from sims.engine.accounts import WHY_FETCH
-from sims.engine.jit import Record, bit, compiled, count_trailing_zeros, first_from, inlined
+from sims.engine.jit import Record, bit, compiled, count_trailing_zeros, first_from, inlined, merged
 from sims.engine.scoreboard import EMPTY, consider
 from sims.engine.trace import Trace
 
@@ -18,7 +18,7 @@ PAIRS_PER_CYCLE = 4
 BUFFER_ENTRIES = 2
 
 
-@inlined
+@merged
 def fetch_cycle(trace: Trace, sm: Record, now: int) -> None:
     """Four (decode, fetch) pairs."""
     for _ in range(PAIRS_PER_CYCLE):

@@ -7,7 +7,7 @@ and units follow in their own modules. Twin: tests/engine/twins/issue.py.
 import numpy as np
 
 from sims.engine import accounts, barriers, counters, gmma, l1, mbarrier
-from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros, inlined
+from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros, inlined, merged
 from sims.engine.pointers import prefetch
 from sims.engine.program import (
     BARRIER_WAITS,
@@ -34,7 +34,7 @@ IDS_PER_LINE, OPERANDS_PER_LINE = 32, 16
 """Of one of the host's cache lines."""
 
 
-@inlined
+@merged
 def issue_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     """Every scheduler issues if it can; one that finds no candidate sleeps until a warp is ready or a latch is free."""
     subcore = (sm.rotation + now - sm.active_since) % gpu.subcores - 1

@@ -22,9 +22,14 @@ config.LOOP_VECTORIZE = 0
 INFINITY = np.int64(1 << 40)
 """A cycle that never comes."""
 
-compiled: Callable[..., Any] = njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False, "error_model": "numpy"}
 
-inlined: Callable[..., Any] = njit(cache=True, nogil=True, _nrt=False, error_model="numpy", forceinline=True)
+compiled: Callable[..., Any] = njit(**_OPTIONS)
+inlined: Callable[..., Any] = njit(**_OPTIONS, forceinline=True)
+"""For what one place calls in every cycle: LLVM inlines it there, whatever its size."""
+merged: Callable[..., Any] = njit(**_OPTIONS, inline="always")
+"""For what one place calls and calls much itself: a part of its caller before anything is compiled, so that all it calls is not
+compiled once more for it. Where most of the time is spent it is slower than ``inlined``."""
 
 Record = Any
 """A record of a structured array: state of one part (to Numba a pointer)."""

@@ -19,7 +19,7 @@ from sims.engine import counters, l1
 from sims.engine.accounts import WHY_DRAM, WHY_L2
 from sims.engine.bankqueues import look_up_heads
 from sims.engine.dispatch import count_request, dispatch_oldest, move_accesses
-from sims.engine.jit import Record, Table, compiled, count_trailing_zeros, inlined
+from sims.engine.jit import Record, Table, compiled, count_trailing_zeros, merged
 from sims.engine.packets import LOAD, MISSED_L2_FLAG, STORE, give_back, has_room, pass_departures, pop
 from sims.engine.scoreboard import INFINITE
 from sims.engine.statics import MEMORY_PIPE
@@ -30,7 +30,7 @@ REPLY_DELAY = 2
 """Cycles from a packet's transfer to the load/store unit: into the cluster, then into the unit."""
 
 
-@inlined
+@merged
 def loadstore_cycle(
     gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int
 ) -> None:
@@ -73,7 +73,7 @@ def _take_reply(trace: Trace, packets: Table, port: Record, sm: Record, now: int
     give_back(packets, port, pop(packets, port.replies))
 
 
-@inlined
+@merged
 def next_event(gpu: Record, packets: Table, port: Record, sm: Record, launch: Record, now: int) -> int:
     """First cycle after ``now`` in which the unit has something to do."""
     if sm.write_back >= 0 or sm.bypass_reply >= 0 or sm.filled_count > 0 or sm.misses.count > 0:

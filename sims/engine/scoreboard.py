@@ -12,7 +12,7 @@ tests/engine/test_core_closed_forms.py.
 import numpy as np
 
 from sims.engine.accounts import WHY_DEPENDENCY
-from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros, inlined
+from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros, inlined, merged
 from sims.engine.smstate import WAKE_SLOTS
 from sims.engine.trace import Trace
 
@@ -94,7 +94,7 @@ def consider(trace: Trace, sm: Record, warp: int, now: int) -> None:
         wake_at(sm, warp, cycle, now)
 
 
-@inlined
+@merged
 def wake_due(trace: Trace, sm: Record, now: int) -> None:
     """Consider the warps whose cycle has come."""
     slot = now & (WAKE_SLOTS - 1)

@@ -6,7 +6,7 @@ happen are visited.
 """
 
 from sims.engine import bankqueues, collector, counters, ctas, fetch, issue, loadstore, scoreboard, units
-from sims.engine.jit import Record, Table, compiled, inlined
+from sims.engine.jit import Record, Table, compiled, merged
 from sims.engine.trace import Trace
 
 
@@ -38,7 +38,7 @@ def run(
     return -1
 
 
-@inlined
+@merged
 def _cycle(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, launch: Record, now: int) -> None:
     """One cycle, in the simulator's order: units, load/store unit, collector, issue, fetch."""
     sm.progress = 0
@@ -60,7 +60,7 @@ def _cycle(gpu: Record, trace: Trace, packets: Table, port: Record, sm: Record, 
         fetch.fetch_cycle(trace, sm, now)
 
 
-@inlined
+@merged
 def _next_cycle(gpu: Record, packets: Table, port: Record, sm: Record, launch: Record, now: int) -> int:
     """The next cycle in which anything can happen on this SM."""
     if sm.progress or sm.fetched >= 0 or sm.fetchable or sm.finished or sm.launch_pending > 0:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sims.engine import gmma
 from sims.engine.collector import operands_taken
-from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros, inlined
+from sims.engine.jit import Record, Word, bit, compiled, count_trailing_zeros, inlined, merged
 from sims.engine.scoreboard import EXITED, INFINITE, consider, result_known
 from sims.engine.smstate import RESULT_SLOTS
 from sims.engine.statics import GMMA_PIPE, INT_PIPE, MEMORY_PIPE, SFU_PIPE
@@ -25,7 +25,7 @@ RESULT_BUSES = 8
 _FIRST_PIPES = (1 << (INT_PIPE + 1)) - 1 & ~(1 << SFU_PIPE)
 
 
-@inlined
+@merged
 def units_cycle(trace: Trace, sm: Record, now: int) -> None:
     """Every free unit takes its operand latch."""
     wanted = np.uint64(sm.waiting_pipes) & ~bit(MEMORY_PIPE)

@@ -10,7 +10,7 @@ from sims.engine import asynchronous, l1
 from sims.engine.accounts import WHY_COPY
 from sims.engine.collector import banks_written
 from sims.engine.issue import copies_done
-from sims.engine.jit import Record, bit, compiled, first_from, inlined
+from sims.engine.jit import Record, bit, compiled, first_from, inlined, merged
 from sims.engine.parameters import MAX_SUBCORES
 from sims.engine.pointers import prefetch
 from sims.engine.program import KIND_ATOMIC, KIND_LDGSTS, KIND_MBARRIER_INIT, KIND_TMA_LOAD
@@ -39,7 +39,7 @@ def finish_write_back(trace: Trace, sm: Record, now: int) -> None:
     access_done(trace, sm, load_slot, now)
 
 
-@inlined
+@merged
 def choose_write_back(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
     """The next result, from the client whose turn it is of those that have one."""
     offers = np.uint64(0)

@@ -9,14 +9,16 @@ import pytest
 
 from sims.engine import beside
 from sims.engine import machine as machine_module
+from sims.engine.chunks import KEPT_CODES, Storage
 from sims.engine.decode import open_program
 from sims.engine.errors import Cancelled, ConfigurationError, KernelError
 from sims.engine.machine import Machine, Progress
 from sims.engine.memory import sparse_zeros
+from sims.engine.program import STATIC_DTYPE
 from sims.engine.results import KernelResult
 from sims.gpus import load_shipped
 from sims.gpus.spec import UnitTiming
-from tests.engine.kernel_texts import EXIT, cta, header
+from tests.engine.kernel_texts import EXIT, cta, decode, header
 
 SPEC = load_shipped()["SM86_RTX3070"]
 BASE = 0x20000000
@@ -78,6 +80,33 @@ def test_a_copy_from_the_host_fills_the_l2() -> None:
     machine = Machine(SPEC)
     machine.memcpy_to_device(BASE, 50 * 128)
     assert run(machine, copy_kernel(50)).counters["n_rd"] == 0
+
+
+def test_an_sm_that_had_no_work_meanwhile_begins_with_an_empty_l1() -> None:
+    machine = Machine(SPEC)
+    counted = [run(machine, text).counters for text in (copy_kernel(SPEC.sms), copy_kernel(1), copy_kernel(SPEC.sms))]
+    assert counted[2]["L1D_total_cache_misses"] == counted[0]["L1D_total_cache_misses"] > 0
+
+
+def test_a_kernel_with_less_l1_does_not_leave_lines_to_one_with_more() -> None:
+    machine, text = Machine(SPEC), copy_kernel(SPEC.sms)
+    counted = [run(machine, text).counters for text in (text, text.replace("-shmem = 0", "-shmem = 65536"), text)]
+    assert counted[2]["L1D_total_cache_misses"] == counted[0]["L1D_total_cache_misses"] > 0
+
+
+def test_code_that_was_seen_before_is_not_worked_out_again() -> None:
+    storage = Storage()
+    statics = [decode(header() + cta([ADD] * count + [EXIT]))[0].statics for count in (1, 1)]
+    assert storage.code(statics[0], SPEC, 2) is storage.code(statics[1], SPEC, 2)
+
+
+def test_of_all_code_ever_seen_only_the_latest_is_kept() -> None:
+    storage = Storage()
+    statics = np.zeros(KEPT_CODES + 1, STATIC_DTYPE)
+    first = storage.code(statics[:1], SPEC, 2)
+    for length in range(2, len(statics) + 1):
+        storage.code(statics[:length], SPEC, 2)
+    assert storage.code(statics[:1], SPEC, 2) is not first
 
 
 def test_a_cold_machine_has_forgotten_everything() -> None:
