@@ -22,6 +22,12 @@ class SimKernelQuerySet(models.QuerySet["SimKernel"]):
         """Without the full stats maps, which are most of a row."""
         return self.defer("stats_packed")
 
+    def simulated_ns(self, sim: Sim) -> dict[int, float]:
+        """Simulated times by index, without those of kernels that another stands in for."""
+        stood_in_for = {int(index) for index in sim.stand_ins.get("of", {})}
+        rows = self.filter(sim=sim, simulated_ns__isnull=False).values_list("index", "simulated_ns")
+        return {index: ns for index, ns in rows if index not in stood_in_for}
+
     def keep(self, sim: Sim, blocks: "list[KernelBlock]") -> "list[SimKernel]":
         """Store finished stats blocks, replacing an earlier attempt's result of the same kernel.
 
