@@ -16,7 +16,9 @@ from django.core.files.storage import default_storage
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
 
 from runs.answer import is_captured_gpu
+from sims.gpus import SpecError
 from sims.models import GpuConfig, Sim, SimKernel, StepTimeline
+from sims.models.states import ENDED
 from sims.runner.assignment import Assignment, Limits, TracePlace
 from sims.runner.leash import leashed
 from sims.runner.line import LEASE, LEAVE, STOP, Ending, RunnerWords, parse_ending
@@ -90,16 +92,40 @@ def assignment_for(sim: Sim, attempt: int) -> Assignment:
 
 
 def post_timeline(sim: Sim) -> None:
-    """The step timeline over all kernels that a sim has simulated, as a runner posts it; none where no starts are known."""
+    """The step timeline over all kernels that a sim has simulated, as a runner posts it; none where no starts are known.
+
+    A run's events are over when it has ended: what comes later is told to nobody.
+    """
     given = assignment_for(sim, sim.attempt)
     simulated_ns = SimKernel.objects.simulated_ns(sim) if given.real_launches else {}
     if not simulated_ns:
         return
-    timeline, comparison = predicted_timeline(given, simulated_ns)
+    try:
+        timeline, comparison = predicted_timeline(given, simulated_ns)
+    except SpecError as error:
+        # A sim keeps the config it was launched with, and an earlier version's may have had other fields.
+        logger.warning("Sim %s has no step timeline: %s", sim.id, error)
+        return
     with transaction.atomic():
         locked = sim.lock()
         if not locked.is_superseded(sim.attempt):
-            StepTimeline.keep(locked, timeline, comparison)
+            StepTimeline.keep(locked, timeline, comparison, told=locked.run.status not in ENDED)
+
+
+def follow_times(sim: Sim) -> None:
+    """The step timeline of an ended sim anew, after its trace was given other real times.
+
+    Where these tell no starts, the one that is there stays: it is still what was predicted.
+    """
+    if sim.has_ended and not sim.whole_id:
+        post_timeline(sim)
+
+
+def follow_times_since(started: Sim) -> None:
+    """A runner only knows the real times of its start: others may have been set while it worked."""
+    sim = Sim.everything.select_related("run__trace").get(pk=started.pk)
+    if sim.run.trace.state_of_times != started.run.trace.state_of_times:
+        follow_times(sim)
 
 
 def supervise(sim: Sim, attempt: int, lifeline: int | None = None) -> bool:

@@ -176,12 +176,14 @@ class StepTimeline(models.Model):
     posted_at = models.DateTimeField(default=timezone.now)
 
     @staticmethod
-    def keep(sim: Sim, timeline: dict[str, Any], comparison: dict[str, Any]) -> None:
-        """Store a sim's timeline in place of an earlier one, and tell of it. Call with the sim locked.
+    def keep(sim: Sim, timeline: dict[str, Any], comparison: dict[str, Any], *, told: bool = True) -> None:
+        """Store a sim's timeline in place of an earlier one, and tell of it if wanted. Call with the sim locked.
 
         Timelines may be megabytes long: the event says that there is one, and its headline.
         """
         values = {"timeline": timeline, "comparison": comparison, "posted_at": timezone.now()}
         StepTimeline.objects.update_or_create(sim=sim, defaults=values)
+        if not told:
+            return
         headline = {name: comparison.get(name) for name in ("error", "mape", "coverage")}
         sim.publish([("step-timeline", {"sim_id": sim.id, "gpu_config": sim.gpu_config, **headline})])
