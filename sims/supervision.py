@@ -16,15 +16,16 @@ from django.core.files.storage import default_storage
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
 
 from runs.answer import is_captured_gpu
-from sims.models import GpuConfig, Sim, StepTimeline
-from sims.runner.assignment import Assignment, Limits, TraceKernelRow, TracePlace
+from sims.gpus import SpecError
+from sims.models import GpuConfig, Sim, SimKernel, StepTimeline
+from sims.models.states import ENDED
+from sims.runner.assignment import Assignment, Limits, TracePlace
 from sims.runner.leash import leashed
 from sims.runner.line import LEASE, LEAVE, STOP, Ending, RunnerWords, parse_ending
 from sims.runner.processes import kill_session
 from sims.runner.timelines import predicted_timeline
 from sims.simulators.registry import places
 from traces.models import Trace
-from traces.times import TimesError
 
 logger = logging.getLogger(__name__)
 
@@ -53,14 +54,6 @@ def trace_place(trace: Trace) -> TracePlace:
     return TracePlace(trace.id, trace.list_name, prefix=trace.prefix, cache_folder=str(cache))
 
 
-def timeline_kernels(trace: Trace) -> list[TraceKernelRow]:
-    """All kernels of a trace whose times came with the steps of its real run."""
-    if not trace.kernels.filter(step__isnull=False).exists():
-        return []
-    rows = trace.kernels.order_by("index").values_list("index", "name", "grid", "block", "trace_file")
-    return [TraceKernelRow(index, name, tuple(grid), tuple(block), file) for index, name, grid, block, file in rows]
-
-
 def traced_spec(trace: Trace) -> dict[str, Any] | None:
     """The config of the GPU that a trace's real times are of; None where no config is of that GPU."""
     configs = GpuConfig.objects.all() if trace.gpu else []
@@ -81,7 +74,7 @@ def assignment_for(sim: Sim, attempt: int) -> Assignment:
         kernels_total=sim.kernels_total or len(sim.kernel_indices) or sim.run.trace.kernels_total,
         options=sim.options,
         # A shard knows only its own kernels' times: the whole's timeline is made when all are there.
-        timeline_kernels=[] if sim.whole_id else timeline_kernels(sim.run.trace),
+        real_launches=[] if sim.whole_id else sim.run.trace.real_launches,
         traced_spec=traced_spec(sim.run.trace),
         limits=Limits(
             heartbeat_s=settings.CASCADE_HEARTBEAT_S,
@@ -98,20 +91,41 @@ def assignment_for(sim: Sim, attempt: int) -> Assignment:
     )
 
 
-def post_timeline(whole: Sim) -> None:
-    """The step timeline over all shards' kernels, as a runner posts it for a sim in one piece; none without steps."""
-    given = assignment_for(whole, whole.attempt)
-    rows = whole.kernels.values_list("index", "simulated_ns")
-    simulated_ns = {index: ns for index, ns in rows if ns is not None}
-    if not given.timeline_kernels or not simulated_ns:
+def post_timeline(sim: Sim) -> None:
+    """The step timeline over all kernels that a sim has simulated, as a runner posts it; none where no starts are known.
+
+    A run's events are over when it has ended: what comes later is told to nobody.
+    """
+    given = assignment_for(sim, sim.attempt)
+    simulated_ns = SimKernel.objects.simulated_ns(sim) if given.real_launches else {}
+    if not simulated_ns:
         return
     try:
         timeline, comparison = predicted_timeline(given, simulated_ns)
-    except (TimesError, OSError) as error:
-        logger.warning("Sim %s has no step timeline: %s", whole.id, error)
+    except SpecError as error:
+        # A sim keeps the config it was launched with, and an earlier version's may have had other fields.
+        logger.warning("Sim %s has no step timeline: %s", sim.id, error)
         return
     with transaction.atomic():
-        StepTimeline.keep(whole.lock(), timeline, comparison)
+        locked = sim.lock()
+        if not locked.is_superseded(sim.attempt):
+            StepTimeline.keep(locked, timeline, comparison, told=locked.run.status not in ENDED)
+
+
+def follow_times(sim: Sim) -> None:
+    """The step timeline of an ended sim anew, after its trace was given other real times.
+
+    Where these tell no starts, the one that is there stays: it is still what was predicted.
+    """
+    if sim.has_ended and not sim.whole_id:
+        post_timeline(sim)
+
+
+def follow_times_since(started: Sim) -> None:
+    """A runner only knows the real times of its start: others may have been set while it worked."""
+    sim = Sim.everything.select_related("run__trace").get(pk=started.pk)
+    if sim.run.trace.state_of_times != started.run.trace.state_of_times:
+        follow_times(sim)
 
 
 def supervise(sim: Sim, attempt: int, lifeline: int | None = None) -> bool:

@@ -12,7 +12,7 @@ from kombu.exceptions import OperationalError
 from sims import worker
 from sims.models import Sim
 from sims.sharding import finish
-from sims.supervision import post_timeline, supervise
+from sims.supervision import follow_times_since, post_timeline, supervise
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +39,8 @@ def simulate(self: Any, sim_id: str) -> None:
     sim = Sim.everything.select_related("run__trace").get(pk=sim_id)
     if supervise(sim, attempt, worker.lifeline()):
         dispatch(sim_id)
+    else:
+        follow_times_since(sim)
 
 
 @shared_task
@@ -48,3 +50,4 @@ def finish_whole(whole_id: str) -> None:
     if not whole.has_ended:
         post_timeline(whole)
         finish(whole_id)
+        follow_times_since(whole)

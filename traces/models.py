@@ -1,6 +1,6 @@
 """Traces: what a profiler recorded, kernel by kernel."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db import models, transaction
@@ -8,6 +8,7 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from cascade_site.fields import UnsignedField
+from traces.real_run import packed, unpacked
 
 
 class RealTime(NamedTuple):
@@ -80,22 +81,40 @@ class Trace(models.Model):
     def replace_kernels(self, kernels: list["TraceKernel"]) -> None:
         """The kernels of this trace, in launch order, in place of any that it had."""
         self.kernels.all().delete()
+        RealRun.objects.filter(trace=self).delete()
         TraceKernel.objects.bulk_create(kernels, batch_size=500)
         self.kernels_total = len(kernels)
         self.save(update_fields=["kernels_total"])
 
     @transaction.atomic
-    def set_real_times(self, times: "Mapping[int, RealTime]", report: dict[str, Any]) -> None:
-        """Real times by kernel index, replacing all earlier ones, and the report of how they were matched."""
+    def set_real_times(
+        self, times: "Mapping[int, RealTime]", report: dict[str, Any], launches: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
+        """Real times by kernel index, replacing all earlier ones, and the report of how they were matched.
+
+        :param launches: the real run's, as ``traces.real_run`` writes them, where its times tell when each began
+        """
         Trace.objects.select_for_update().get(pk=self.pk)
         kernels = list(self.kernels.all())
         for kernel in kernels:
             time = times.get(kernel.index, RealTime())
             kernel.real_ns, kernel.start_ns, kernel.step, kernel.phase = time
-        TraceKernel.objects.bulk_update(kernels, RealTime._fields, batch_size=500)
+        # Every row is there already; told as UPDATEs, with a case for each, 20,000 would take five times as long.
+        TraceKernel.objects.bulk_create(
+            kernels, batch_size=500, update_conflicts=True, unique_fields=["id"], update_fields=RealTime._fields
+        )
         self.real_ns = self.kernels.aggregate(total=Sum("real_ns"))["total"]
         self.times_report = report
         self.save(update_fields=["gpu", "real_ns", "times_report"])
+        RealRun.objects.filter(trace=self).delete()
+        if launches:
+            RealRun.objects.create(trace=self, launches_packed=packed(launches))
+
+    @property
+    def real_launches(self) -> list[dict[str, Any]]:
+        """The real run's launches, as ``traces.real_run`` writes them; none where it is not known when each began."""
+        found = RealRun.objects.filter(trace=self).first()
+        return unpacked(found.launches_packed) if found else []
 
     @transaction.atomic
     def set_contents(self, facts: dict[int, tuple[int, str]]) -> None:
@@ -138,3 +157,13 @@ class TraceKernel(models.Model):
 
     def __str__(self) -> str:
         return f"{self.trace_id} #{self.index}"
+
+
+class RealRun(models.Model):
+    """A trace's real run, launch by launch: more than its kernels where the profiler saw more than the tracer."""
+
+    trace = models.OneToOneField(Trace, on_delete=models.CASCADE, primary_key=True, related_name="real_run")
+    launches_packed = models.BinaryField()
+
+    def __str__(self) -> str:
+        return self.trace_id

@@ -1,6 +1,7 @@
 """Real kernel times onto a trace: read by ``traces.times``, paired by ``traces.matching``, kept with their story."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
@@ -10,6 +11,7 @@ from cascade_site.fields import storable_text
 from traces.matching import Matching, match
 from traces.matching import TraceKernel as NamedKernel
 from traces.models import RealTime, Trace
+from traces.real_run import TooManyLaunchesError, real_run, to_rows
 from traces.times import Launch, TimesError, TimesReport
 
 MAX_LISTED = 1000
@@ -38,7 +40,11 @@ def set_times(trace: Trace, report: TimesReport, file: str) -> None:
     if not own_gpu:
         trace.gpu = account["device_names"][0] if len(account["device_names"]) == 1 else None
         account["gpu_from_times"] = trace.gpu is not None
-    trace.set_real_times(_real_times(matching, report.launches), account)
+    try:
+        launches = [_storable(launch) for launch in real_run(report.launches, matching.kernel_of)]
+    except TooManyLaunchesError as error:
+        launches, account["notes"] = [], [*account["notes"], str(error)]
+    trace.set_real_times(_real_times(matching, report.launches), account, to_rows(launches))
     if trace.runs.exists():
         from runs.tasks import compare_again
 
@@ -53,6 +59,12 @@ def _real_times(matching: Matching, launches: Sequence[Launch]) -> dict[int, Rea
         step = first.step if first.step is not None and abs(first.step) <= _LARGEST_STEP else None
         times[index] = RealTime(_whole_ns(real_ns), _whole_ns(first.start_ns), step, phase)
     return times
+
+
+def _storable(launch: Launch) -> Launch:
+    phase = storable_text(launch.phase) if launch.phase else None
+    stream = storable_text(launch.stream) if isinstance(launch.stream, str) else launch.stream
+    return replace(launch, name=storable_text(launch.name), phase=phase, stream=stream)
 
 
 def _whole_ns(time_ns: float | None) -> int | None:

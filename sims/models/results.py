@@ -22,6 +22,12 @@ class SimKernelQuerySet(models.QuerySet["SimKernel"]):
         """Without the full stats maps, which are most of a row."""
         return self.defer("stats_packed")
 
+    def simulated_ns(self, sim: Sim) -> dict[int, float]:
+        """Simulated times by index, without those of kernels that another stands in for."""
+        stood_in_for = {int(index) for index in sim.stand_ins.get("of", {})}
+        rows = self.filter(sim=sim, simulated_ns__isnull=False).values_list("index", "simulated_ns")
+        return {index: ns for index, ns in rows if index not in stood_in_for}
+
     def keep(self, sim: Sim, blocks: "list[KernelBlock]") -> "list[SimKernel]":
         """Store finished stats blocks, replacing an earlier attempt's result of the same kernel.
 
@@ -170,12 +176,14 @@ class StepTimeline(models.Model):
     posted_at = models.DateTimeField(default=timezone.now)
 
     @staticmethod
-    def keep(sim: Sim, timeline: dict[str, Any], comparison: dict[str, Any]) -> None:
-        """Store a sim's timeline in place of an earlier one, and tell of it. Call with the sim locked.
+    def keep(sim: Sim, timeline: dict[str, Any], comparison: dict[str, Any], *, told: bool = True) -> None:
+        """Store a sim's timeline in place of an earlier one, and tell of it if wanted. Call with the sim locked.
 
         Timelines may be megabytes long: the event says that there is one, and its headline.
         """
         values = {"timeline": timeline, "comparison": comparison, "posted_at": timezone.now()}
         StepTimeline.objects.update_or_create(sim=sim, defaults=values)
+        if not told:
+            return
         headline = {name: comparison.get(name) for name in ("error", "mape", "coverage")}
         sim.publish([("step-timeline", {"sim_id": sim.id, "gpu_config": sim.gpu_config, **headline})])

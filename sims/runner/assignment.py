@@ -47,17 +47,6 @@ class TracePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class TraceKernelRow:
-    """A kernel of the trace, as the launches of a real run are matched to it."""
-
-    index: int
-    name: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    trace_file: str
-
-
-@dataclass(frozen=True, slots=True)
 class Assignment:
     sim_id: str
     attempt: int
@@ -70,8 +59,8 @@ class Assignment:
     kernel_indices: list[int] = field(default_factory=list)
     kernels_total: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
-    timeline_kernels: list[TraceKernelRow] = field(default_factory=list)
-    """All kernels of a trace whose real steps are known; empty where they are not."""
+    real_launches: list[dict[str, Any]] = field(default_factory=list)
+    """The real run's, as ``traces.real_run`` writes them; empty where it is not known when each began."""
     traced_spec: dict[str, Any] | None = None
     """The config of the GPU that the real run was on, where there is one: what is unlike anything simulated is scaled
     from its rates."""
@@ -85,8 +74,4 @@ class Assignment:
     def read(cls, path: Path) -> "Assignment":
         data = json.loads(path.read_text(encoding="utf-8"))
         nested = {"trace": TracePlace, "limits": Limits, "places": Places}
-        rows = [
-            TraceKernelRow(**row | {"grid": tuple(row["grid"]), "block": tuple(row["block"])})
-            for row in data["timeline_kernels"]
-        ]
-        return cls(**data | {name: kind(**data[name]) for name, kind in nested.items()} | {"timeline_kernels": rows})
+        return cls(**data | {name: kind(**data[name]) for name, kind in nested.items()})

@@ -51,17 +51,6 @@ def _fetch_kernel(prefix: str, beside: PurePosixPath, listed: str, cache: Path) 
     raise FileNotFoundError(f"The trace has no {listed}: ingest it again.")
 
 
-def fetch_optional(place: TracePlace, name: str) -> Path | None:
-    """A file of the run directory that a trace may have or not."""
-    if place.folder is not None:
-        path = Path(place.folder) / name
-        return path if path.is_file() else None
-    try:
-        return _fetch(str(place.prefix), name, Path(str(place.cache_folder)))
-    except FileNotFoundError:
-        return None
-
-
 def _fetch(prefix: str, name: str, cache: Path) -> Path:
     target = cache / name
     if target.exists():

@@ -24,10 +24,10 @@ from sims.runner.reporting import Heart, Lease, Listener, LogSender
 from sims.runner.simulation import Simulation, is_full_disk
 from sims.runner.spool import ErrorSpool, LogSpool
 from sims.runner.stop import Stop, StopReason
+from sims.runner.timelines import predicted_timeline
 from sims.simulators.base import Command, Job
 from sims.simulators.registry import make
 from traces.accelsim import TraceError
-from traces.times import TimesError
 
 PROJECT = Path(__file__).resolve().parents[2]
 TICK_S = 0.2
@@ -228,16 +228,13 @@ class Session:
 
     def _post_timeline(self) -> list[str]:
         """Post the predicted steps where the real ones are known; what kept it from that."""
-        if not self.assignment.timeline_kernels or not self._reading.simulated_ns:
+        if not self.assignment.real_launches or not self._reading.simulated_ns:
             return []
-        # NumPy and the matching are not for every runner to wait for.
-        from sims.runner.timelines import predicted_timeline
-
+        timeline, comparison = predicted_timeline(self.assignment, self._reading.simulated_ns)
         try:
-            timeline, comparison = predicted_timeline(self.assignment, self._reading.simulated_ns)
             self._api.post_timeline(timeline, comparison)
-        except (TimesError, OSError, RefusedError) as error:
-            return [f"There is no step timeline: {_sentence(str(error))}"]
+        except RefusedError as refusal:
+            return [f"There is no step timeline: {_sentence(str(refusal))}"]
         return []
 
 

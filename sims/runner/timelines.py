@@ -1,4 +1,4 @@
-"""The real run's steps with predicted times, made where the simulation ran, from its results and the run directory."""
+"""The real run's steps with predicted times, made where the simulation ran, from its results and the real launches."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -7,28 +7,22 @@ from typing import Any
 from sims.gpus import spec_from_dict
 from sims.propagation import GpuRates, KernelFacts, KnownKernel, PropagationError, Propagator
 from sims.runner.assignment import Assignment
-from sims.runner.fetch import fetch_optional
 from sims.timeline import Gaps, MeasuredKernel, Prediction, step_timeline
-from traces.matching import TraceKernel, match
-from traces.rundir import ALIGNMENT_FILE, TIMELINE_FILE
-from traces.times import Launch, TimesError, read_times
+from traces.real_run import from_rows
+from traces.times import Launch
 
 
 def predicted_timeline(given: Assignment, simulated_ns: Mapping[int, float]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The step timeline and its comparison. Raises ``TimesError`` or ``OSError`` where the real one cannot be read.
+    """The step timeline and its comparison.
 
     :param simulated_ns: by the kernel's index in the trace
     """
-    real = fetch_optional(given.trace, TIMELINE_FILE)
-    if real is None:
-        raise TimesError(f"{TIMELINE_FILE} is not with the trace's files any more; ingest the trace again.")
-    report = read_times(real, alignment=fetch_optional(given.trace, ALIGNMENT_FILE))
-    rows = [TraceKernel(row.index, row.name, row.grid, row.block, row.trace_file) for row in given.timeline_kernels]
-    kernel_of = match(rows, report).kernel_of
+    launches = from_rows(given.real_launches)
+    kernel_of = [launch.trace_kernel if isinstance(launch.trace_kernel, int) else None for launch in launches]
     rates = _rates(given.traced_spec), _rates(given.spec)
-    predictions, off = predict(report.launches, kernel_of, simulated_ns, *rates)
+    predictions, off = predict(launches, kernel_of, simulated_ns, *rates)
     gaps: Gaps = "closed" if given.options.get("gaps") == "closed" else "kept"
-    measured = [_measured(*pair) for pair in zip(report.launches, kernel_of, strict=True)]
+    measured = [_measured(*pair) for pair in zip(launches, kernel_of, strict=True)]
     timeline, comparison = step_timeline(measured, predictions, gaps)
     # How far off times that were taken over are, told by those that need not have been.
     return timeline, comparison | {"propagation": asdict(off)}

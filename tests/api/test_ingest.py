@@ -203,6 +203,37 @@ def nsys_of(gpu: str) -> io.BytesIO:
     return times
 
 
+def real_starts_ns(trace_id: str) -> list[float]:
+    return [launch["start_ns"] for launch in Trace.objects.get(pk=trace_id).real_launches]
+
+
+def test_the_real_run_is_known_from_any_file_that_tells_starts(api: Client) -> None:
+    bare = tar_of({name: data for name, data in sample_files().items() if TRACE_FOLDER in name})
+    upload(api, tar_of(sample_files()), name="own")
+    for name, times in (("nsys", nsys_of("L4")), ("timeline", io.BytesIO(sample_files()["corrected_timeline.json"]))):
+        upload(api, bare, name=name)
+        assert real_starts_ns(name) == []
+        patch(api, name, times=times)
+    assert len(real_starts_ns("own")) == 6
+    assert real_starts_ns("nsys") == real_starts_ns("timeline") == real_starts_ns("own")
+
+
+def test_times_without_starts_take_the_real_run_with_them(api: Client) -> None:
+    upload(api, tar_of(sample_files()))
+    table = nsys_of("L4").getvalue().decode().splitlines()
+    without = "\n".join(line.partition(",")[2] for line in table)
+    assert patch(api, "babelstream-sample", times=io.BytesIO(without.encode())).status_code == 200
+    assert real_starts_ns("babelstream-sample") == []
+
+
+def test_a_real_run_too_long_for_a_step_timeline_is_noted(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("traces.real_run.MOST_LAUNCHES", 5)
+    upload(api, tar_of(sample_files()))
+    body = patch(api, "babelstream-sample", times=nsys_of("NVIDIA GeForce RTX 3070")).json()
+    assert "The real run has 6 launches, a predicted step timeline at most 5" in body["times"]["notes"][-1]
+    assert all(kernel["real_ns"] for kernel in body["kernels"])
+
+
 def test_a_trace_that_names_no_gpu_has_the_one_its_times_are_of(api: Client) -> None:
     upload(api, tar_of({name: data for name, data in sample_files().items() if TRACE_FOLDER in name}), name="bare")
     assert patch(api, "bare", times=nsys_of("NVIDIA A100 (0)")).json()["gpu"] == "NVIDIA A100"

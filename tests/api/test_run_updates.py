@@ -4,11 +4,19 @@ import pytest
 from django.test import Client
 
 from runs.models import Run
+from runs.stream.journal import position_of
 from runs.tasks import compare_again
 from sims.models import Sim, SimKernel
 from sims.models.states import Report
 from tests.api.conftest import json_of
 from traces.models import RealTime, Trace
+
+STARTS_NS = [0, 1500, 3000]
+LAUNCHES: list[dict[str, object]] = [
+    {"name": "k", "duration_ns": 1000, "start_ns": start_ns, "trace_kernel": index}
+    for index, start_ns in enumerate(STARTS_NS, start=1)
+]
+"""A real run of three kernels, with half a microsecond of idle time behind each."""
 
 
 def end(run: Run, factor: float, state: str = "finished") -> None:
@@ -20,6 +28,19 @@ def end(run: Run, factor: float, state: str = "finished") -> None:
         )
         sim.heartbeat(Report("running"))
         sim.heartbeat(Report(state))
+
+
+def give_times(run: Run, launches: list[dict[str, object]]) -> None:
+    run.trace.set_real_times({index: RealTime(1000) for index in (1, 2, 3)}, {"set_at": "now"}, launches)
+    compare_again(run.trace_id)
+
+
+def predicted_starts_ns(api: Client, run: Run) -> list[list[float]]:
+    """Of each sim that has a step timeline."""
+    return [
+        [kernel["predicted_start_ns"] for kernel in posted["timeline"]["steps"][0]["kernels"]]
+        for posted in json_of(api.get(f"/api/runs/{run.id}/step-timelines"))
+    ]
 
 
 def again(run: Run) -> Run:
@@ -100,3 +121,60 @@ def test_figures_follow_other_real_times(run: Run) -> None:
     compare_again(run.trace_id)
     assert again(run).mape == pytest.approx(0.45)
     assert again(run).sims.first().error == pytest.approx(-0.45)
+
+
+def test_a_sim_that_has_ended_before_the_others_follows_too(run: Run) -> None:
+    sim = run.sims.get(position=0)
+    SimKernel.objects.create(sim=sim, index=1, name="k", cycles=6000, instructions=320, simulated_ns=1100)
+    sim.heartbeat(Report("finished"))
+    run.trace.set_real_times({1: RealTime(2000)}, {})
+    compare_again(run.trace_id)
+    assert run.sims.get(position=0).error == pytest.approx(-0.45)
+
+
+def test_starts_that_become_known_give_ended_sims_a_step_timeline(api: Client, run: Run) -> None:
+    end(run, 0.5)
+    give_times(run, LAUNCHES)
+    assert predicted_starts_ns(api, run) == [[0, 1000, 2000]] * 2
+
+
+def test_a_step_timeline_follows_other_real_times(api: Client, run: Run) -> None:
+    end(run, 0.5)
+    give_times(run, LAUNCHES)
+    give_times(run, [launch | {"start_ns": 2 * start} for launch, start in zip(LAUNCHES, STARTS_NS, strict=True)])
+    assert predicted_starts_ns(api, run) == [[0, 2500, 5000]] * 2
+
+
+def test_a_step_timeline_stays_where_other_times_tell_no_starts(api: Client, run: Run) -> None:
+    end(run, 0.5)
+    give_times(run, LAUNCHES)
+    give_times(run, [])
+    assert predicted_starts_ns(api, run) == [[0, 1000, 2000]] * 2
+
+
+def test_a_sim_that_goes_on_has_none_yet(api: Client, run: Run) -> None:
+    give_times(run, LAUNCHES)
+    assert predicted_starts_ns(api, run) == []
+
+
+def test_a_kernel_that_another_stands_in_for_is_not_told_as_simulated(api: Client, run: Run) -> None:
+    end(run, 0.5)
+    run.sims.update(stand_ins={"of": {"2": 1}})
+    give_times(run, LAUNCHES)
+    step = json_of(api.get(f"/api/runs/{run.id}/step-timelines"))[0]["timeline"]["steps"][0]
+    assert [kernel["source"] for kernel in step["kernels"]] == ["simulated", "propagated", "simulated"]
+
+
+def test_the_events_of_an_ended_run_still_end_with_it(run: Run) -> None:
+    end(run, 0.5)
+    before = position_of(run.id)
+    give_times(run, LAUNCHES)
+    assert position_of(run.id) == before
+
+
+def test_a_sim_with_a_config_of_an_earlier_version_holds_nothing_up(api: Client, run: Run) -> None:
+    end(run, 0.5)
+    run.sims.filter(position=0).update(config={"core_clock_mhz": 1000, "gone_since": 1})
+    give_times(run, LAUNCHES)
+    assert predicted_starts_ns(api, run) == [[0, 1000, 2000]]
+    assert again(run).mape == pytest.approx(0.5)

@@ -58,6 +58,7 @@ def test_replacing_leaves_no_file_of_the_old_trace(storage: Path, tmp_path: Path
     bare = write_files(tmp_path / "bare", {n: d for n, d in sample_files().items() if n.startswith("traced/")})
     run("ingest_trace", bare, "--name", "t", "--replace")
     assert not (storage / "traces/t/run.json").exists()
+    assert Trace.objects.get().real_launches == []
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests.api.archives import sample_files, tar_of
 from tests.live.conftest import Installation
 from tests.servers import flow
 from tests.servers.backing import s3_client
 from tests.servers.processes import wait_until
+from traces.rundir import TRACE_FOLDER
 from traces.sample import SAMPLE_LOG
 
 RECORDED = decompress(SAMPLE_LOG.read_bytes())
@@ -79,6 +81,42 @@ def test_results_and_perfetto_hold_the_whole_run(installation: Installation, run
     assert [len(sim["kernels"]) for sim in results["sims"]] == [KERNELS] * 2
     events = get(installation, f"/api/runs/{run['id']}/perfetto")["traceEvents"]
     assert sum(event["ph"] == "X" for event in events) >= 2 * KERNELS
+
+
+def launch_without_times(installation: Installation, name: str, **options: Any) -> str:
+    """A run of a bare trace; its id."""
+    http, archive = installation.web.http, tar_of({n: d for n, d in sample_files().items() if TRACE_FOLDER in n})
+    flow.answer(http.post("/api/traces", files={"file": ("bare.tar", archive)}, data={"name": name}), 201)
+    return str(flow.launch(http, name, options=options)["id"])
+
+
+def add_times(installation: Installation, trace_id: str) -> None:
+    files = {"times": ("corrected_timeline.json", sample_files()["corrected_timeline.json"])}
+    flow.answer(installation.web.http.patch(f"/api/traces/{trace_id}", files=files))
+
+
+def wait_for_timelines(installation: Installation, run_id: str) -> None:
+    def shown() -> bool:
+        posted = get(installation, f"/api/runs/{run_id}/step-timelines")
+        return [len(one["timeline"]["steps"][0]["kernels"]) for one in posted] == [KERNELS] * 2
+
+    wait_until(shown, "the step timelines", 30, every_s=0.3)
+
+
+def test_real_times_that_are_added_after_a_run_give_it_its_step_timelines(installation: Installation) -> None:
+    run_id = launch_without_times(installation, "bare-then-times")
+    flow.wait_for_end(installation.web.http, run_id)
+    assert get(installation, f"/api/runs/{run_id}/step-timelines") == []
+    add_times(installation, "bare-then-times")
+    wait_for_timelines(installation, run_id)
+
+
+def test_so_do_those_that_are_added_while_it_goes_on(installation: Installation) -> None:
+    run_id = launch_without_times(installation, "times-meanwhile", replay_seconds=4)
+    wait_until(lambda: flow.run_of(installation.web.http, run_id)["status"] == "running", "the start", every_s=0.2)
+    add_times(installation, "times-meanwhile")
+    flow.wait_for_end(installation.web.http, run_id)
+    wait_for_timelines(installation, run_id)
 
 
 def test_instructions_are_counted_in_the_background(installation: Installation) -> None:

@@ -102,7 +102,3 @@ def test_a_local_folder_is_used_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "kernelslist.g").write_text("")
     place = TracePlace("t", "kernelslist.g", folder=str(tmp_path))
     assert fetch.trace_folder(place, []) == tmp_path
-
-
-def test_a_file_that_a_trace_may_lack_is_none(stored: TracePlace) -> None:
-    assert fetch.fetch_optional(stored, "corrected_timeline.json") is None

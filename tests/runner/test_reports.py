@@ -8,6 +8,7 @@ import pytest
 
 from tests.runner.app import TOKEN, App
 from tests.runner.conftest import RunnerStarter
+from traces.sample import SAMPLE_LOG
 
 NORMAL_END = "echo 'GPGPU-Sim: *** exit detected ***'"
 
@@ -50,6 +51,18 @@ def test_a_log_without_a_last_newline_is_kept_to_its_last_byte(app: App, runner:
 def test_invalid_utf8_is_replaced_and_nuls_are_kept(app: App, runner: RunnerStarter) -> None:
     runner.run(r"printf 'a\xff\xfeb\0c\xe2\x82'")
     assert app.log.decode() == "a��b\0c�"
+
+
+def test_a_real_run_that_is_known_gives_a_step_timeline(app: App, runner: RunnerStarter) -> None:
+    real = [{"name": "k", "duration_ns": 5000, "start_ns": start_ns, "trace_kernel": 1} for start_ns in (0, 9000)]
+    runner.run(f"xzcat {SAMPLE_LOG}", real_launches=real)
+    (posted,) = (request.body for request in app.requests if request.route == "step-timeline")
+    assert [kernel["source"] for kernel in posted["timeline"]["steps"][0]["kernels"]] == ["simulated"] * 2
+
+
+def test_without_a_real_run_there_is_no_step_timeline(app: App, runner: RunnerStarter) -> None:
+    runner.run(f"xzcat {SAMPLE_LOG}")
+    assert "step-timeline" not in {request.route for request in app.requests}
 
 
 def test_no_chunk_is_cut_inside_a_character(app: App, runner: RunnerStarter) -> None:

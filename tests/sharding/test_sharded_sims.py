@@ -14,6 +14,7 @@ from sims.models import Sim, SimFile
 from sims.models.log import append_log, read_log
 from sims.models.states import Report
 from sims.sharding import finish, make_shards
+from sims.supervision import post_timeline
 from tests.pages.conftest import make_trace
 
 pytestmark = pytest.mark.django_db
@@ -87,6 +88,15 @@ def test_its_log_is_the_shards_logs_in_their_order(whole: Sim) -> None:
     done = fresh(whole)
     log = b"".join(read_log(done, done.attempt, 0, done.log_bytes)).decode()
     assert [line for line in log.splitlines() if line.startswith("shard ")] == [f"shard {n}" for n in range(4)]
+
+
+def test_its_step_timeline_is_over_all_shards_kernels(whole: Sim) -> None:
+    rows = [{"name": "k", "duration_ns": 1, "start_ns": index, "trace_kernel": index} for index in range(1, 9)]
+    whole.run.trace.set_real_times({}, {}, rows)
+    for shard in shards_of(whole):
+        work(shard)
+    post_timeline(fresh(whole))
+    assert fresh(whole).step_timeline.comparison["coverage"] == 1
 
 
 def test_its_files_carry_their_shards_number(whole: Sim) -> None:
