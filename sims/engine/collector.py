@@ -28,7 +28,11 @@ LOW_BYTE = 0xFF
 
 @merged
 def collector_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
-    """Two steps; sets ``progress`` if anything moved."""
+    """Two steps; sets ``progress`` if anything moved.
+
+    A sub-core with nothing to read sleeps until one of its units is taken or an operand latch is free, and a class whose oldest
+    has no unit is offered again when one has been released.
+    """
     for step in range(STEPS_PER_CYCLE):
         subcores = np.uint64(sm.awake_collectors)
         while subcores:

@@ -1,8 +1,8 @@
 """The timing engine on one large kernel file: ``python -m tests.benchmarks.engine_large [--gigabytes N] [--threads N]``.
 
-Writes a kernel whose warps load from 32 addresses a time and compute, each CTA elsewhere than the 1,999 before it, and simulates
-it exactly. Prints how long it took, instructions/s and the process's peak memory, which must not grow with the file. The file lies
-in the folder for temporary files (``TMPDIR``), which must have room for it.
+Writes a kernel whose warps load from 32 addresses a time and compute, each CTA elsewhere than the 1,999 before it, and
+simulates it exactly. Prints how long it took, instructions/s and the peak memory, which must not grow with the file. The file
+lies in the folder for temporary files (``TMPDIR``), which must have room for it.
 """
 
 import argparse
