@@ -5,6 +5,8 @@ inside it, and SMs can run their part of a quantum one after the other, or on se
 happen are visited.
 """
 
+import numpy as np
+
 from sims.engine import bankqueues, collector, counters, ctas, fetch, issue, loadstore, scoreboard, units
 from sims.engine.jit import Record, Table, compiled, merged
 from sims.engine.trace import Trace
@@ -70,5 +72,5 @@ def _next_cycle(gpu: Record, packets: Table, port: Record, sm: Record, launch: R
         return following
     following = min(following, scoreboard.next_wake(sm, now))
     if sm.waiting_pipes:
-        following = min(following, units.next_unit_start(sm))
+        following = min(following, np.int64(sm.unit_due))
     return max(following, now + 1)

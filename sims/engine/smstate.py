@@ -149,7 +149,7 @@ _FIELDS = [
     ("collector", "u1", (MAX_SUBCORES, MAX_COLLECTORS)),
     ("collector_reads", "u8", (MAX_SUBCORES, MAX_COLLECTORS)),
     ("waiting_pipes", "u4"), ("waiting_subcores", "u1", (PIPES,)), ("operands", "u1", (MAX_SUBCORES, PIPES)),
-    ("unit_free", "i4", (MAX_SUBCORES, PIPES)),
+    ("unit_free", "i4", (MAX_SUBCORES, PIPES)), ("unit_due", "i4"),
     ("bus", BUSES_TAKEN, (RESULT_SLOTS,)), ("write", BANK_WRITES, (RESULT_SLOTS, MAX_SUBCORES)),
     # load/store unit
     ("dispatching", "i4"), ("dispatch_time", "i4"), ("dispatch_mode", "u1"),

@@ -27,8 +27,9 @@ _FIRST_PIPES = (1 << (INT_PIPE + 1)) - 1 & ~(1 << SFU_PIPE)
 
 @merged
 def units_cycle(trace: Trace, sm: Record, now: int) -> None:
-    """Every free unit takes its operand latch."""
+    """Every free unit takes its operand latch; where none does, ``unit_due`` is the first cycle in which one can."""
     wanted = np.uint64(sm.waiting_pipes) & ~bit(MEMORY_PIPE)
+    sm.unit_due = INFINITE
     _start_pipes(trace, sm, wanted & np.uint64(_FIRST_PIPES), now)
     _start_pipes(trace, sm, wanted & ~np.uint64(_FIRST_PIPES), now)
 
@@ -42,6 +43,7 @@ def _start_pipes(trace: Trace, sm: Record, pipes: Word, now: int) -> None:
         while subcores:
             subcore = count_trailing_zeros(subcores)
             subcores &= subcores - np.uint64(1)
+            sm.unit_due = min(sm.unit_due, sm.unit_free[subcore, pipe])
             if sm.unit_free[subcore, pipe] <= now and _take_bus(trace, sm, subcore, pipe, now):
                 operands_taken(sm, subcore, pipe)
                 _start(trace, sm, subcore, pipe, now)
@@ -98,19 +100,3 @@ def release_operation(sm: Record, index: int) -> None:
     """The instruction has left for its unit; its record is free."""
     sm.free_operation[sm.free_operations] = index
     sm.free_operations += 1
-
-
-@compiled
-def next_unit_start(sm: Record) -> int:
-    """First cycle at which a unit can take a waiting operand latch."""
-    earliest = np.int64(INFINITE)
-    pipes = np.uint64(sm.waiting_pipes) & ~bit(MEMORY_PIPE)
-    while pipes:
-        pipe = count_trailing_zeros(pipes)
-        pipes &= pipes - np.uint64(1)
-        subcores = np.uint64(sm.waiting_subcores[pipe])
-        while subcores:
-            subcore = count_trailing_zeros(subcores)
-            subcores &= subcores - np.uint64(1)
-            earliest = min(earliest, np.int64(sm.unit_free[subcore, pipe]))
-    return earliest
