@@ -75,6 +75,9 @@ class Arena:
 class Storage:
     """What kernels that follow each other on a GPU share: to write on fresh memory takes longer than most kernels' decoding."""
 
+    spec: GpuSpec
+    register_banks: int
+    """Of a sub-core."""
     instructions: Arena = field(default_factory=lambda: Arena.of(static_ids="u2", operands="i4"))
     sectors: Arena = field(default_factory=lambda: Arena.of(sector_addresses="i8", sector_masks="u4"))
     warps: Arena = field(default_factory=lambda: Arena.of(warp_start="i8", warp_length="i4"))
@@ -86,13 +89,13 @@ class Storage:
         for arena in (self.instructions, self.sectors, self.warps):
             arena.clear()
 
-    def code(self, statics: NDArray[np.void], spec: GpuSpec, banks: int) -> NDArray[np.void]:
-        """Their :func:`code_table`, which is not to be changed; always for the same GPU."""
+    def code(self, statics: NDArray[np.void]) -> NDArray[np.void]:
+        """Their :func:`code_table`, which is not to be changed."""
         key = statics.tobytes()
         if key not in self._codes:
             if len(self._codes) == KEPT_CODES:
                 self._codes.pop(next(iter(self._codes)))
-            self._codes[key] = code_table(statics, spec, banks)
+            self._codes[key] = code_table(statics, self.spec, self.register_banks)
         return self._codes[key]
 
 
@@ -109,15 +112,14 @@ class _Loaded:
 class ChunkStore:
     """Feeds one kernel's CTAs to the compiled code, in a ``storage`` that no other kernel uses meanwhile."""
 
-    def __init__(self, program: Program, spec: GpuSpec, register_banks: int, storage: Storage | None = None) -> None:
+    def __init__(self, program: Program, storage: Storage) -> None:
         self.program = program
         self.loaded = 0
         """CTAs loaded so far; they are numbered in file order."""
         self.instructions_loaded = 0
         self._chunks: Iterator[CtaChunk] = iter(program.chunks())
-        self._spec, self._banks = spec, register_banks
-        self._storage = storage or Storage()
-        self._storage.clear()
+        self._storage = storage
+        storage.clear()
         self._tables = {name: np.zeros(FIRST_CTA_TABLE, "i8") for name in CTA_TABLES}
         self.has_clusters = False
         """Whether any CTA loaded so far works together with others in a cluster."""
@@ -220,7 +222,7 @@ class ChunkStore:
     def _extend_code(self) -> None:
         known = len(self._code)
         if len(self.program.statics) > known:
-            added = self._storage.code(self.program.statics[known:], self._spec, self._banks)
+            added = self._storage.code(self.program.statics[known:])
             if BARRIER_FREE_KERNELS in self.program.shape.name:
                 added = added.copy()
                 added["kind"][np.isin(added["kind"], (KIND_BARRIER, KIND_BARRIER_ARRIVE))] = KIND_ALU

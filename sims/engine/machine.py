@@ -64,7 +64,7 @@ class Machine:
         self.threads = min(self.threads, MAX_THREADS)
         self._team["threads"] = self.threads
         self._pool = self.pool or pool_for(self.threads)
-        self._storage = Storage()
+        self._storage = Storage(self.spec, int(self._gpu["register_banks"]))
         self._reset()
 
     def _reset(self) -> None:
@@ -126,7 +126,7 @@ class Machine:
         launch = self._start(program, occupancy)
         before = self._counts
         issued_before = int(before.sm[:, WARP_INSTRUCTIONS].sum())
-        store = ChunkStore(program, self.spec, int(self._gpu["register_banks"]), self._storage)
+        store = ChunkStore(program, self._storage)
         for _ in self._slices(store, launch, on_ctas_needed):
             if should_stop is not None and should_stop():
                 raise Cancelled(f"{program.shape.name}: stopped on request")

@@ -95,18 +95,18 @@ def test_a_kernel_with_less_l1_does_not_leave_lines_to_one_with_more() -> None:
 
 
 def test_code_that_was_seen_before_is_not_worked_out_again() -> None:
-    storage = Storage()
+    storage = Storage(SPEC, register_banks=2)
     statics = [decode(header() + cta([ADD] * count + [EXIT]))[0].statics for count in (1, 1)]
-    assert storage.code(statics[0], SPEC, 2) is storage.code(statics[1], SPEC, 2)
+    assert storage.code(statics[0]) is storage.code(statics[1])
 
 
 def test_of_all_code_ever_seen_only_the_latest_is_kept() -> None:
-    storage = Storage()
+    storage = Storage(SPEC, register_banks=2)
     statics = np.zeros(KEPT_CODES + 1, STATIC_DTYPE)
-    first = storage.code(statics[:1], SPEC, 2)
+    first = storage.code(statics[:1])
     for length in range(2, len(statics) + 1):
-        storage.code(statics[:length], SPEC, 2)
-    assert storage.code(statics[:1], SPEC, 2) is not first
+        storage.code(statics[:length])
+    assert storage.code(statics[:1]) is not first
 
 
 def test_a_cold_machine_has_forgotten_everything() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sims.engine import collector, issue
-from sims.engine.chunks import ChunkStore
+from sims.engine.chunks import ChunkStore, Storage
 from sims.engine.jit import Record, Table, compiled
 from sims.engine.machine import new_sms
 from sims.engine.parameters import parameters_of
@@ -64,7 +64,7 @@ def packed(banks: Counter[int]) -> int:
 def trace_with(code: np.ndarray[Any, Any], spec: GpuSpec) -> Trace:
     """A trace of nothing but static instructions."""
     program, _ = decode(kernel())
-    return ChunkStore(program, spec, spec.register_banks_per_scheduler).trace()._replace(code=code)
+    return ChunkStore(program, Storage(spec, spec.register_banks_per_scheduler)).trace()._replace(code=code)
 
 
 @settings(max_examples=100, deadline=None)

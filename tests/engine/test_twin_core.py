@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sims.engine import ctas
 from sims.engine import program as p
 from sims.engine import sm as core
-from sims.engine.chunks import ChunkStore
+from sims.engine.chunks import ChunkStore, Storage
 from sims.engine.counters import CACHE_COUNTERS, cache_counters
 from sims.engine.decode import open_program
 from sims.engine.jit import Record, Table, compiled
@@ -78,7 +78,7 @@ class Compiled:
             self.chunks = list(program.chunks())
             self.program = program
         program.chunks = lambda: iter(self.chunks)  # type: ignore[method-assign]
-        self.store = ChunkStore(program, spec, spec.register_banks_per_scheduler)
+        self.store = ChunkStore(program, Storage(spec, spec.register_banks_per_scheduler))
         self.store.load(program.shape.ctas)
         self.launch = np.zeros(1, LAUNCH)[0]
         self.launch["warps_per_cta"] = program.shape.warps_per_cta

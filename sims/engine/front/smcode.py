@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sims.engine.chunks import ChunkStore
+from sims.engine.chunks import ChunkStore, Storage
 from sims.engine.front.prepared import KeptProgram
 from sims.engine.machine import Machine
 from sims.engine.program import STATIC_DTYPE, KernelShape
@@ -14,7 +14,7 @@ def main() -> None:
     spec = next(iter(load_shipped().values()))
     shape = KernelShape("nothing", (1, 1, 1), (1, 1, 1), 0, 0)
     nothing = KeptProgram(shape, np.zeros(0, STATIC_DTYPE), [], np.zeros((0, 2), np.int64), {}, [])
-    Machine(spec).compile_sm(ChunkStore(nothing, spec, register_banks=1))
+    Machine(spec).compile_sm(ChunkStore(nothing, Storage(spec, register_banks=1)))
 
 
 if __name__ == "__main__":
