@@ -8,7 +8,7 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from cascade_site.fields import UnsignedField
-from traces.real_run import packed, unpacked
+from cascade_site.packing import packed, unpacked
 
 
 class RealTime(NamedTuple):

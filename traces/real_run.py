@@ -1,7 +1,5 @@
 """The launches of the real run that a step timeline is laid out from, of a file of any kind that tells their starts."""
 
-import json
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -65,13 +63,3 @@ def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[Launch]:
     (8, 1, 1)
     """
     return [Launch(**dict(row) | {side: tuple(row[side]) for side in ("grid", "block") if side in row}) for row in rows]
-
-
-def packed(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """Names repeat, so that rows shrink about twentyfold; no query looks into them."""
-    return zlib.compress(json.dumps(rows, allow_nan=False, separators=(",", ":")).encode())
-
-
-def unpacked(data: bytes | memoryview) -> list[dict[str, Any]]:
-    """What :func:`packed` was given."""
-    return list(json.loads(zlib.decompress(data)))

@@ -1,13 +1,12 @@
 """What a sim leaves behind: per-kernel statistics, and output files."""
 
-import json
-import zlib
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
 from django.utils import timezone
 
 from cascade_site.fields import UnsignedField, storable_text
+from cascade_site.packing import packed, unpacked
 from sims.models.sim import Sim
 
 if TYPE_CHECKING:
@@ -104,12 +103,7 @@ class SimKernel(models.Model):
     @property
     def stats(self) -> dict[str, float]:
         """Every statistic of the kernel by its name in the log."""
-        return dict(json.loads(zlib.decompress(self.stats_packed))) if self.stats_packed else {}
-
-    @staticmethod
-    def pack(stats: dict[str, float]) -> bytes:
-        """2,000 names and numbers shrink about tenfold, and no query looks into them."""
-        return zlib.compress(json.dumps(stats, allow_nan=False, separators=(",", ":")).encode(), 6)
+        return dict(unpacked(self.stats_packed)) if self.stats_packed else {}
 
     @classmethod
     def from_block(cls, sim: Sim, block: "KernelBlock", number: int) -> "SimKernel":
@@ -144,7 +138,7 @@ class SimKernel(models.Model):
             dram_bytes=block.dram_bytes,
             source=block.source,
             limiter=block.texts.get("cascade_limiter", "")[:100],
-            stats_packed=cls.pack(block.stats),
+            stats_packed=packed(block.stats),
         )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from cascade_site.packing import packed
 from tests.servers.cascade import BEARER, Cascade
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _result(sim: "Sim", index: int, real_ns: float, chance: random.Random) -> "S
         l1_hit_rate=chance.random(),
         l2_hit_rate=chance.random(),
         dram_bytes=round(real_ns * 200),
-        stats_packed=SimKernel.pack(stats),
+        stats_packed=packed(stats),
     )
 
 

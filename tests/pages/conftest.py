@@ -6,6 +6,7 @@ import pytest
 from django.test import Client, RequestFactory
 
 from cascade_site.auth import sign_in_code
+from cascade_site.packing import packed
 from runs.launch import LaunchRequest, launch
 from runs.models import Run
 from sims.models import SimKernel
@@ -70,7 +71,7 @@ def finish(run: Run, factor: float = 1.1) -> None:
                     instructions=32_000,
                     ipc=5.3,
                     simulated_ns=factor * kernel.real_ns,
-                    stats_packed=SimKernel.pack({"gpu_sim_cycle": 6000}),
+                    stats_packed=packed({"gpu_sim_cycle": 6000}),
                 )
                 for kernel in run.trace.kernels.all()
             ]

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from traces.real_run import TooManyLaunchesError, from_rows, packed, real_run, to_rows, unpacked
+from cascade_site.packing import packed, unpacked
+from traces.real_run import TooManyLaunchesError, from_rows, real_run, to_rows
 from traces.times import Launch
 
 

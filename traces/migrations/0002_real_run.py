@@ -3,7 +3,7 @@ from typing import Any
 import django.db.models.deletion
 from django.db import migrations, models
 
-from traces.real_run import packed
+from cascade_site.packing import packed
 
 _COLUMNS = ("index", "name", "grid", "block", "stream", "real_ns", "start_ns", "step", "phase")
 
