@@ -1,29 +1,10 @@
 """The answer of a run in one sentence, which is what people open its page for."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from cascade_site.formats import duration, ratio
-
-
-def is_captured_gpu(gpu: str | None, config_name: str) -> bool:
-    """Whether a trace's GPU, as its profiler wrote it, is a config's: ``NVIDIA GeForce RTX 3070`` is ``RTX 3070``, and
-    ``SM86_RTX3070`` too, as a folder of Accel-Sim's is called."""
-    wanted, found = (_words(text or "") for text in (config_name, gpu))
-    models = {word for word in wanted if any(letter.isdigit() for letter in word)}
-    return bool(models & found) and (wanted & _VARIANTS) == (found & _VARIANTS)
-
-
-_MEMORY_SIZE = re.compile(r"\b\d+\s*gb\b")
-_FAMILY = re.compile(r"(rtx|gtx)(?=\d)")
-_VARIANTS = frozenset({"ti", "super", "laptop", "mobile"})
-"""An RTX 3070 Ti is another GPU than an RTX 3070."""
-
-
-def _words(name: str) -> set[str]:
-    apart = _FAMILY.sub(r"\1 ", _MEMORY_SIZE.sub(" ", name.lower()))
-    return set(re.findall(r"[a-z0-9]+", apart))
+from sims.gpus import is_captured_gpu
 
 
 def answer(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runs.agreement import agreement
-from runs.answer import is_captured_gpu
+from sims.gpus import is_captured_gpu
 
 if TYPE_CHECKING:
     from runs.models import Run

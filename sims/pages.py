@@ -11,8 +11,7 @@ from cascade_site.charts.stack import stack_chart
 from cascade_site.colours import colours_by_config
 from cascade_site.pages import page
 from cascade_site.tables import Column, Table
-from runs.answer import is_captured_gpu
-from sims.gpus import spec_from_dict
+from sims.gpus import is_captured_gpu, spec_from_dict
 from sims.limiters import PLACES, Spent, cycles_by_place
 from sims.models import GpuConfig, Sim, SimKernel
 from sims.shown import differing_names, value_names, value_of

@@ -15,8 +15,7 @@ from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
 
-from runs.answer import is_captured_gpu
-from sims.gpus import SpecError
+from sims.gpus import SpecError, is_captured_gpu
 from sims.models import GpuConfig, Sim, SimKernel, StepTimeline
 from sims.models.states import ENDED
 from sims.runner.assignment import Assignment, Limits, TracePlace

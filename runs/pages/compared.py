@@ -7,8 +7,8 @@ from django.http import HttpRequest
 
 from cascade_site.colours import colours_of
 from cascade_site.fields import storable_text
-from runs.answer import is_captured_gpu
 from runs.sides import Difference, Times, difference
+from sims.gpus import is_captured_gpu
 from sims.models import Sim, SimKernel
 
 MOST_RUNS = 20

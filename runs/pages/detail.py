@@ -14,11 +14,12 @@ from cascade_site.colours import REAL
 from cascade_site.formats import ratio, signed_percent
 from cascade_site.pages import page
 from runs import bodies
-from runs.answer import answer, is_captured_gpu
+from runs.answer import answer
 from runs.models import Run
 from runs.pages.frame import render_tab as _render
 from runs.pages.frame import run_of as _run
 from runs.reading import overview_json_of
+from sims.gpus import is_captured_gpu
 from sims.limiters import PLACES, Spent
 from sims.models import Sim, SimStatus
 

@@ -6,8 +6,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from cascade_site.fields import storable_text
-from runs.answer import is_captured_gpu
 from runs.models import ENDED, Run
+from sims.gpus import is_captured_gpu
 from sims.models import Sim
 
 TABS = [

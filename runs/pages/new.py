@@ -11,11 +11,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from cascade_site.fields import storable_text
 from cascade_site.pages import page
-from runs.answer import is_captured_gpu
 from runs.body import LaunchForm, launch_body
 from runs.launch import LaunchError, TraceNotReadyError, launch_once
 from runs.models import Run, RunStatus
-from sims.gpus import OverrideError, apply_overrides
+from sims.gpus import OverrideError, apply_overrides, is_captured_gpu
 from sims.gpus.serial import spec_to_dict
 from sims.gpus.spec import GpuSpec
 from sims.models import GpuConfig, Sim, SimStatus

@@ -2,7 +2,8 @@
 
 import pytest
 
-from runs.answer import answer, is_captured_gpu
+from runs.answer import answer
+from sims.gpus import is_captured_gpu
 
 NAMES = {"SM90_H100": "H100 SXM 80 GB", "SM86_RTX3070": "GeForce RTX 3070"}
 
