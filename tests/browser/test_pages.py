@@ -23,16 +23,21 @@ def test_axe_finds_nothing_serious_on_any_page(watched: Watched, site: Site, sch
     assert findings == [], "\n".join(findings)
 
 
-@pytest.mark.parametrize("width", [400, 2560])
-def test_no_page_scrolls_sideways(watched: Watched, site: Site, width: int) -> None:
-    page = watched.page
-    page.set_viewport_size({"width": width, "height": 900})
-    wide = []
+def paths_where(script: str, page: Page, site: Site) -> list[str]:
+    """The pages on which the script says true."""
+    found = []
     for path in paths_of(site):
         page.goto(path)
-        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
-            wide.append(path)
-    assert wide == []
+        if page.evaluate(script):
+            found.append(path)
+    return found
+
+
+@pytest.mark.parametrize("width", [400, 2560])
+def test_no_page_scrolls_sideways(watched: Watched, site: Site, width: int) -> None:
+    watched.page.set_viewport_size({"width": width, "height": 900})
+    wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    assert paths_where(wide, watched.page, site) == []
 
 
 @pytest.mark.parametrize("path", ["/sign-in", "/no-such-page"])
@@ -43,12 +48,8 @@ def test_a_page_of_a_few_words_does_not_scroll(page: Page, path: str) -> None:
 
 def test_no_chart_scrolls_sideways_on_a_narrow_screen(page: Page, site: Site) -> None:
     page.set_viewport_size({"width": 400, "height": 900})
-    wide = []
-    for path in paths_of(site):
-        page.goto(path)
-        if page.evaluate("[...document.querySelectorAll('figure')].some((one) => one.scrollWidth > one.clientWidth)"):
-            wide.append(path)
-    assert wide == []
+    wide = "[...document.querySelectorAll('figure')].some((one) => one.scrollWidth > one.clientWidth)"
+    assert paths_where(wide, page, site) == []
 
 
 def test_pages_are_whole_without_javascript(site: Site, chromium: Browser) -> None:
