@@ -121,7 +121,7 @@ class Command(BaseCommand):
         run = launch_sample()
         if any(sim.simulator == "builtin" for sim in run.sims.all()):
             self.stdout.write(
-                "The simulator compiles itself before its very first kernel, which takes a minute or two."
+                "The simulator compiles itself before its very first kernel, which takes about a minute."
             )
         run = watching.watch(run, on_look=launcher.tend)
         for line in watching.describe_end(run):
