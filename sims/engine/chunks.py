@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sims.engine.codetable import code_table
 from sims.engine.errors import KernelError
+from sims.engine.memory import sparse_zeros
 from sims.engine.program import KIND_ALU, KIND_BARRIER, KIND_BARRIER_ARRIVE, CtaChunk, Program
 from sims.engine.statics import CODE
 from sims.engine.trace import Trace
@@ -19,7 +20,8 @@ from sims.gpus.spec import GpuSpec
 
 BARRIER_FREE_KERNELS = "nvjet"
 """cuBLAS's kernels for Hopper, in whose names this stands: Accel-Sim 2.0 passes over their BAR."""
-FIRST_CAPACITY = 1 << 12
+FIRST_CAPACITY = 1 << 21
+"""Enough for what most kernels have in flight. Growing copies, but room that is never used takes no memory."""
 FIRST_CTA_TABLE = 1 << 10
 KEPT_CODES = 64
 CTA_TABLES = ("cta_warps", "cta_sectors", "cta_finished", "cta_place", "cta_peer", "cta_rank")
@@ -36,7 +38,7 @@ class Arena:
     @classmethod
     def of(cls, **dtypes: str) -> "Arena":
         """Empty arrays by name and dtype."""
-        arena = cls({name: np.zeros(FIRST_CAPACITY, dtype) for name, dtype in dtypes.items()})
+        arena = cls({name: sparse_zeros(FIRST_CAPACITY, np.dtype(dtype)) for name, dtype in dtypes.items()})
         arena.clear()
         return arena
 
@@ -226,7 +228,8 @@ class ChunkStore:
             if BARRIER_FREE_KERNELS in self.program.shape.name:
                 added = added.copy()
                 added["kind"][np.isin(added["kind"], (KIND_BARRIER, KIND_BARRIER_ARRIVE))] = KIND_ALU
-            self._code = np.concatenate([self._code, added])
+            # To join arrays of records takes longer than all the rest, and mostly there is one.
+            self._code = np.concatenate([self._code, added]) if known else added
 
 
 def _put(arena: Arena, **parts: NDArray[np.generic]) -> tuple[int, int]:

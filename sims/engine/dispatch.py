@@ -294,7 +294,7 @@ def _oldest_memory_operand(sm: Record) -> int:
 @compiled
 def _new_load(sm: Record, operation: Record, code: Record) -> int:
     sm.free_loads -= 1
-    load_slot = sm.free_load[sm.free_loads]
+    load_slot = sm.free_loads + sm.free_load[sm.free_loads]
     slot = sm.load[load_slot]
     slot.warp = operation.warp
     slot.kind = code.kind

@@ -14,6 +14,7 @@ import numpy as np
 
 from sims.engine import counters, mshrs
 from sims.engine.addresses import l2_set_of, slice_of
+from sims.engine.freelist import distance, follower
 from sims.engine.jit import Record, Table, compiled
 from sims.engine.l1lines import find_line, find_victim, invalidate_lines, invalidate_what_came, replace, touch
 from sims.engine.packets import LOAD, LOCAL_FLAG, STORE, pop, push, take_free
@@ -30,6 +31,7 @@ from sims.engine.sectors import (
     outcome_of_miss,
     state_after_write,
 )
+from sims.engine.smstate import WAITERS
 
 HIT, WAITS, RETRY = 1, 0, -1
 """Outcomes of a load's look-up: served, waiting for its data, to be repeated."""
@@ -79,7 +81,7 @@ def load(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, n
         return RETRY
     mshr = mshrs.find(sm, sm.line[x].mshr[s] if x >= 0 else -1, gpu.l1_mshrs, sector)
     if mshr >= 0:
-        if sm.mshr[mshr].count >= gpu.l1_merges or sm.l1_free_waiter < 0:
+        if sm.mshr[mshr].count >= gpu.l1_merges or sm.l1_free_waiter == WAITERS:
             _fail(sm, kind, counters.MSHR_MERGE_FAIL)
             return RETRY
         if state == PARTIAL and not sm.mshr[mshr].orphan:
@@ -88,7 +90,7 @@ def load(gpu: Record, packets: Table, port: Record, sm: Record, entry: Record, n
             touch(sm, cache_set, x, now)
         count_outcome(sm, kind, counters.MSHR_HIT)
     else:
-        if sm.live_mshrs >= gpu.l1_mshrs or sm.l1_free_waiter < 0:
+        if sm.live_mshrs >= gpu.l1_mshrs or sm.l1_free_waiter == WAITERS:
             _fail(sm, kind, counters.MSHR_ENTRY_FAIL)
             return RETRY
         if x < 0:
@@ -167,7 +169,7 @@ def _add_dirty_sector(sm: Record, line: Record) -> None:
 def _join(sm: Record, mshr: int, load_slot: int) -> None:
     """The load waits at the MSHR."""
     node = sm.l1_free_waiter
-    sm.l1_free_waiter = sm.waiter[node].next
+    sm.l1_free_waiter = follower(node, sm.waiter[node].next)
     sm.waiter[node].load = load_slot
     if sm.mshr[mshr].count == 0:
         sm.mshr[mshr].head = node
@@ -244,7 +246,7 @@ def next_filled(sm: Record) -> int:
     load_slot = sm.waiter[node].load
     sm.load[load_slot].level = max(sm.load[load_slot].level, mshr.level)
     mshr.head = sm.waiter[node].next
-    sm.waiter[node].next = sm.l1_free_waiter
+    sm.waiter[node].next = distance(node, sm.l1_free_waiter)
     sm.l1_free_waiter = node
     mshrs.served(sm, index)
     return load_slot

@@ -20,12 +20,12 @@ from sims.engine.far import channel_run_address, sm_run_address
 from sims.engine.mbarrier import TOO_MANY_MBARRIERS
 from sims.engine.memory import Memory, Networks, new_memory, new_networks, sparse_zeros
 from sims.engine.occupancy import Occupancy, occupancy_of
-from sims.engine.parameters import MAX_L1_MSHRS, MAX_WARPS, parameters_of
+from sims.engine.parameters import MAX_WARPS, parameters_of
 from sims.engine.pointers import Pointer, bundle, rows, struct
 from sims.engine.program import Program
 from sims.engine.results import Counts, KernelResult, collect
 from sims.engine.running import LAUNCH, Running
-from sims.engine.smstate import IN_FLIGHT, LOAD_SLOTS, MBARRIERS, MESSAGES, SM_STATE, WAITERS
+from sims.engine.smstate import IN_FLIGHT, LOAD_SLOTS, MBARRIERS, MESSAGES, SM_STATE
 from sims.engine.team import TEAM
 from sims.engine.threads import MAX_THREADS
 from sims.gpus.spec import GpuSpec
@@ -166,10 +166,10 @@ class Machine:
         stopped = np.zeros(self.spec.sms, np.int64)
         _, memory, networks = self._hardware
         running = bundle(Running(self._gpu, self._sms, launch, stopped, self._team))
-        trace = bundle(store.trace())
+        trace = self._load_ctas(store, launch, 0, on_ctas_needed)
         if not self._gpu["sm_run"]:
             yield from self._compile(running, trace)
-        budget = 16
+        budget = 64
         while True:
             began = time.monotonic()
             with self._helpers(running, trace):
@@ -178,17 +178,23 @@ class Machine:
             if status == quantum.ENDED:
                 return
             if status == quantum.NEEDS_CTAS:
-                if on_ctas_needed is not None:
-                    # The SM that waits longest for a CTA stopped in this cycle; `launch` only knows the quantum.
-                    on_ctas_needed(int(launch["next_cta"]), int(stopped[stopped >= 0].min()))
-                store.load(int(launch["next_cta"]) + self.spec.sms)
-                trace = bundle(store.trace())
-                launch["loaded"] = store.loaded
-                launch["ctas"] = store.program.shape.ctas
-                launch["has_clusters"] = store.has_clusters
+                # The SM that waits longest for a CTA stopped in this cycle; `launch` only knows the quantum.
+                trace = self._load_ctas(store, launch, int(stopped[stopped >= 0].min()), on_ctas_needed)
             elif status != quantum.GOES_ON:
                 raise KernelError(self._explain(status, store.program, launch))
             yield
+
+    def _load_ctas(
+        self, store: ChunkStore, launch: np.void, cycle: int, on_ctas_needed: Callable[[int, int], None] | None
+    ) -> Pointer:
+        """Load the next CTAs, which the SMs want in ``cycle``; returns the trace that holds them."""
+        if on_ctas_needed is not None:
+            on_ctas_needed(int(launch["next_cta"]), cycle)
+        store.load(int(launch["next_cta"]) + self.spec.sms)
+        launch["loaded"] = store.loaded
+        launch["ctas"] = store.program.shape.ctas
+        launch["has_clusters"] = store.has_clusters
+        return bundle(store.trace())
 
     @contextmanager
     def _helpers(self, running: Pointer, trace: Pointer) -> Iterator[None]:
@@ -288,7 +294,7 @@ def _snapshot(sms: NDArray[np.void], memory: Memory, cycle: int) -> Counts:
 
 
 def new_sms(spec: GpuSpec, gpu: np.void) -> NDArray[np.void]:
-    """SMs without work."""
+    """SMs without work, most of whose memory has not been touched yet."""
     sms = sparse_zeros(spec.sms, SM_STATE)
     subcores = int(gpu["subcores"])
     sms["index"] = np.arange(spec.sms)
@@ -300,10 +306,6 @@ def new_sms(spec: GpuSpec, gpu: np.void) -> NDArray[np.void]:
     sms["free_operation"] = np.arange(IN_FLIGHT)
     sms["free_operations"] = IN_FLIGHT
     sms["dispatching"] = sms["write_back"] = sms["bypass_reply"] = -1
-    sms["free_load"] = np.arange(LOAD_SLOTS)
     sms["free_loads"] = LOAD_SLOTS
-    sms["waiter"]["next"] = np.append(np.arange(1, WAITERS), -1)
     sms["mbarrier_first"] = -1
-    sms["mbarrier"]["next"] = np.append(np.arange(1, MBARRIERS), -1)
-    sms["mshr"]["head"] = np.arange(1, MAX_L1_MSHRS + 1)
     return sms

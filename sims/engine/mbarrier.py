@@ -12,9 +12,11 @@ effect are kept: it adds to what they left.
 import numpy as np
 
 from sims.engine.accounts import WHY_BARRIER, WHY_COPY
+from sims.engine.freelist import distance, follower
 from sims.engine.jit import Record, bit, compiled, count_trailing_zeros
 from sims.engine.program import KIND_MBARRIER_WAIT
 from sims.engine.scoreboard import INFINITE, MBARRIER_WAIT, consider, wake_at
+from sims.engine.smstate import MBARRIERS
 from sims.engine.trace import Trace
 
 RETRY_CYCLES = 200
@@ -31,7 +33,7 @@ def forget(sm: Record, slot: int) -> None:
     while sm.mbarrier_first[slot] >= 0:
         index = sm.mbarrier_first[slot]
         sm.mbarrier_first[slot] = sm.mbarrier[index].next
-        sm.mbarrier[index].next = sm.mbarrier_free
+        sm.mbarrier[index].next = distance(index, sm.mbarrier_free)
         sm.mbarrier_free = index
 
 
@@ -60,12 +62,12 @@ def find_or_add(sm: Record, slot: int, address: int) -> int:
     if index >= 0:
         return index
     index = np.int64(sm.mbarrier_free)
-    if index < 0:
+    if index == MBARRIERS:
         sm.error = TOO_MANY_MBARRIERS
         sm.error_cta = sm.cta_number[slot]
-        return index
+        return np.int64(-1)
     one = sm.mbarrier[index]
-    sm.mbarrier_free = one.next
+    sm.mbarrier_free = follower(index, one.next)
     one.next = sm.mbarrier_first[slot]
     sm.mbarrier_first[slot] = index
     one.address = address

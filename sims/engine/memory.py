@@ -206,10 +206,8 @@ def new_memory(spec: GpuSpec) -> Memory:
         schedule=np.zeros(SCHEDULE_CYCLES, SCHEDULE),
     )
     _pools(memory)
-    memory.lines["mshr"] = -1
     memory.slices["last_full"] = -1
     memory.slices["evicted"] = -1
-    memory.slices["mshr"]["head"] = np.arange(1, MAX_L2_MSHRS + 1)
     # Slices are tried from the one after the last served; slice 0 comes first.
     memory.channels["last_slice"] = spec.l2_slices_per_channel - 1
     return memory

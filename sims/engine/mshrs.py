@@ -8,6 +8,7 @@ slice) and how they are chained is the cache's own affair.
 
 import numpy as np
 
+from sims.engine.freelist import distance, follower
 from sims.engine.jit import Record, compiled
 from sims.engine.pointers import prefetch
 
@@ -35,8 +36,8 @@ def take(cache: Record, sector: int) -> int:
     """A free MSHR, of which there must be one, for ``sector``; nobody waits at it yet."""
     index = np.int64(cache.free_mshr)
     mshr = cache.mshr[index]
-    cache.free_mshr = mshr.head
-    prefetch(cache.mshr, mshr.head)
+    cache.free_mshr = follower(index, mshr.head)
+    prefetch(cache.mshr, cache.free_mshr)
     mshr.sector = sector
     mshr.count = 0
     mshr.orphan = 0
@@ -76,5 +77,5 @@ def served(cache: Record, index: int) -> None:
     cache.filled_count -= 1
     cache.live_mshrs -= 1
     cache.orphans -= mshr.orphan
-    mshr.head = cache.free_mshr
+    mshr.head = distance(index, cache.free_mshr)
     cache.free_mshr = index

@@ -7,6 +7,7 @@ has a pool of its own: nothing is shared between threads, and a run does not dep
 
 import numpy as np
 
+from sims.engine.freelist import distance, follower
 from sims.engine.jit import Record, Table, compiled
 from sims.engine.pointers import prefetch
 
@@ -38,8 +39,7 @@ the same L2 sector. ``reference``: on the SM's side the MSHR of a load, the warp
 ``mshr``: L2 MSHR of a request that went to DRAM. ``bytes``: still to be moved over the DRAM bus. ``line``: a line of the
 request's L2 set, its own as far as that is known.
 
-``next`` of a free packet counts from the one after it: zeros are a pool in which each is followed by its neighbour. Most are
-never used, and memory that nobody has written costs nothing.
+Free ones are chained by ``next`` as freelist.py has it: most are never used.
 """
 
 DEPARTURES = 1024
@@ -109,7 +109,7 @@ def append(packets: Table, queue: Record, newer: Record) -> None:
 def take_free(packets: Table, pool: Record) -> int:
     """A packet from the pool, which must not be empty."""
     packet = pool.free
-    pool.free = packet + 1 + packets[packet].next
+    pool.free = follower(packet, packets[packet].next)
     pool.free_count -= 1
     prefetch(packets, pool.free)
     return packet
@@ -118,7 +118,7 @@ def take_free(packets: Table, pool: Record) -> int:
 @compiled
 def give_back(packets: Table, pool: Record, packet: int) -> None:
     """Return ``packet`` to the pool it came from."""
-    packets[packet].next = pool.free - (packet + 1)
+    packets[packet].next = distance(packet, pool.free)
     pool.free = packet
     pool.free_count += 1
 

@@ -162,7 +162,8 @@ _FIELDS = [
     ("bank_head", "i4", (MAX_L1_BANKS,)), ("bank_count", "i4", (MAX_L1_BANKS,)),
     ("bank", BANK_ENTRY, (MAX_L1_BANKS, MAX_L1_LATENCY)),
     ("async_fences", "i4"),
-    ("free_loads", "i4"), ("free_load", "i4", (LOAD_SLOTS,)), ("load", LOAD_SLOT, (LOAD_SLOTS,)),
+    ("free_loads", "i4"), ("free_load", "i4", (LOAD_SLOTS,)),  # a stack: what an entry differs from its own place
+    ("load", LOAD_SLOT, (LOAD_SLOTS,)),
     # mbarriers and clusters
     ("mbarrier_first", "i2", (CTA_SLOTS,)), ("mbarrier_free", "i4"), ("mbarrier", MBARRIER, (MBARRIERS,)),
     ("messages", "i4"), ("message", MESSAGE, (MESSAGES,)),

@@ -100,7 +100,7 @@ def access_done(trace: Trace, sm: Record, load_slot: int, now: int) -> None:
     slot.remaining -= 1
     if slot.remaining > 0:
         return
-    sm.free_load[sm.free_loads] = load_slot
+    sm.free_load[sm.free_loads] = load_slot - sm.free_loads
     sm.free_loads += 1
     warp = slot.warp
     if slot.epoch != sm.warp_epoch[warp]:

@@ -165,10 +165,10 @@ def test_after_the_last_write_back_everything_is_free(config: str, buffer: int, 
 
 
 def chain(following: np.ndarray[tuple[int], np.dtype[np.int32]], first: int) -> int:
-    """Length of a free list; its last entry points out of the table."""
+    """Length of a free list, whose entries hold what freelist.py says; its last points out of the table."""
     seen = set()
     while 0 <= first < len(following):
         assert first not in seen
         seen.add(first)
-        first = int(following[first])
+        first += 1 + int(following[first])
     return len(seen)

@@ -245,14 +245,14 @@ class _ChunkInTheMaking:
         warps = ctas * int(state["warps_per_cta"])
         sectors = instructions + 2 * lay.SECTOR_ROOM
         self.arrays: dict[str, NDArray[Any]] = {
-            "warp_start": np.zeros(warps, np.int64),
-            "warp_length": np.zeros(warps, np.int32),
-            "static_ids": np.zeros(instructions + 4096, np.uint16),
-            "operands": np.zeros(instructions + 4096, np.int32),
-            "sector_addresses": np.zeros(sectors, np.int64),
-            "sector_masks": np.zeros(sectors, np.uint32),
-            "cluster_ids": np.zeros(ctas, np.int64),
-            "cluster_ranks": np.zeros(ctas, np.int64),
+            "warp_start": np.empty(warps, np.int64),
+            "warp_length": np.empty(warps, np.int32),
+            "static_ids": np.empty(instructions + 4096, np.uint16),
+            "operands": np.empty(instructions + 4096, np.int32),
+            "sector_addresses": np.empty(sectors, np.int64),
+            "sector_masks": np.empty(sectors, np.uint32),
+            "cluster_ids": np.empty(ctas, np.int64),
+            "cluster_ranks": np.empty(ctas, np.int64),
         }
         """As chunks have them."""
         self._measure()
