@@ -4,8 +4,7 @@ Counters live in one array per SM, per L2 slice and per DRAM channel; after a ke
 Caches count by access type and outcome, and failed look-ups (repeated every cycle, as in Accel-Sim) by cause.
 """
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
 
 ACCESS_TYPES = ("GLOBAL_ACC_R", "LOCAL_ACC_R", "GLOBAL_ACC_W", "LOCAL_ACC_W")
 TYPE_WRITE = 2
@@ -47,28 +46,28 @@ DRAM_READS, DRAM_WRITES, ACTIVATES, PRECHARGES, ATOMS_READ, ATOMS_WRITTEN = rang
 CHANNEL_COUNTERS = 6
 
 
-def cache_counters(prefix: str, fail_prefix: str, counts: NDArray[np.int64]) -> dict[str, float]:
+_OUTCOME_LABELS = [f"[{kind}][{outcome}]" for kind in ACCESS_TYPES for outcome in OUTCOMES]
+_FAILURE_LABELS = [f"[{kind}][{cause}]" for kind in ACCESS_TYPES for cause in FAILURES]
+"""In the order of the counters."""
+
+
+def cache_counters(prefix: str, fail_prefix: str, counts: Sequence[int]) -> dict[str, float]:
     """``{prefix}[TYPE][OUTCOME]`` and ``{fail_prefix}[TYPE][CAUSE]`` as Accel-Sim prints them."""
-    values: dict[str, float] = {}
-    for t, kind in enumerate(ACCESS_TYPES):
-        for o, outcome in enumerate(OUTCOMES):
-            values[f"{prefix}[{kind}][{outcome}]"] = int(counts[CACHE_OUTCOMES + t * len(OUTCOMES) + o])
-        for f, cause in enumerate(FAILURES):
-            failed = int(counts[CACHE_FAILURES + t * len(FAILURES) + f])
-            if failed:
-                values[f"{fail_prefix}[{kind}][{cause}]"] = failed
-    return values
+    outcomes = zip(_OUTCOME_LABELS, counts[CACHE_OUTCOMES:CACHE_FAILURES], strict=True)
+    failures = zip(_FAILURE_LABELS, counts[CACHE_FAILURES:CACHE_COUNTERS], strict=True)
+    named: dict[str, float] = {prefix + label: count for label, count in outcomes}
+    return named | {fail_prefix + label: count for label, count in failures if count}
 
 
-def cache_totals(prefix: str, counts: NDArray[np.int64]) -> dict[str, float]:
+def cache_totals(prefix: str, counts: Sequence[int]) -> dict[str, float]:
     """``{prefix}_total_cache_accesses`` and its kin."""
-    by_type = counts[CACHE_OUTCOMES:CACHE_FAILURES].reshape(_TYPES, len(OUTCOMES))
-    misses = int(by_type[:, [MISS, SECTOR_MISS]].sum())
-    accesses = misses + int(by_type[:, [HIT, HIT_RESERVED]].sum())
+    by_outcome = [sum(counts[outcome : CACHE_FAILURES : len(OUTCOMES)]) for outcome in range(len(OUTCOMES))]
+    misses = by_outcome[MISS] + by_outcome[SECTOR_MISS]
+    accesses = misses + by_outcome[HIT] + by_outcome[HIT_RESERVED]
     return {
         f"{prefix}_total_cache_accesses": accesses,
         f"{prefix}_total_cache_misses": misses,
         f"{prefix}_total_cache_miss_rate": misses / accesses if accesses else 0.0,
-        f"{prefix}_total_cache_pending_hits": int(by_type[:, HIT_RESERVED].sum()),
-        f"{prefix}_total_cache_reservation_fails": int(by_type[:, RESERVATION_FAIL].sum()),
+        f"{prefix}_total_cache_pending_hits": by_outcome[HIT_RESERVED],
+        f"{prefix}_total_cache_reservation_fails": by_outcome[RESERVATION_FAIL],
     }

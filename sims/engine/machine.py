@@ -23,11 +23,12 @@ from sims.engine.occupancy import Occupancy, occupancy_of
 from sims.engine.parameters import MAX_WARPS, parameters_of
 from sims.engine.pointers import Pointer, bundle, rows, struct
 from sims.engine.program import Program
-from sims.engine.results import Counts, KernelResult, collect
+from sims.engine.results import KernelResult, collect
 from sims.engine.running import LAUNCH, Running
 from sims.engine.smstate import IN_FLIGHT, LOAD_SLOTS, MBARRIERS, MESSAGES, SM_STATE
 from sims.engine.team import TEAM
 from sims.engine.threads import MAX_THREADS
+from sims.engine.totals import TOTALS, add_up
 from sims.gpus.spec import GpuSpec
 
 SLICE_SECONDS = 0.1
@@ -74,7 +75,7 @@ class Machine:
         self._hardware = struct(self._gpu), bundle(self._memory), bundle(self._networks)
         self._last_sm = self.spec.sms - 1
         self._cycle = 0
-        self._counts = _snapshot(self._sms, self._memory, 0)
+        self._totals = self._add_up()
 
     @property
     def cycle(self) -> int:
@@ -124,8 +125,8 @@ class Machine:
         on_ctas_needed: Callable[[int, int], None] | None,
     ) -> KernelResult:
         launch = self._start(program, occupancy)
-        before = self._counts
-        issued_before = int(before.sm[:, WARP_INSTRUCTIONS].sum())
+        before = self._totals
+        issued_before = int(before["sm"][WARP_INSTRUCTIONS])
         store = ChunkStore(program, self._storage)
         for _ in self._slices(store, launch, on_ctas_needed):
             if should_stop is not None and should_stop():
@@ -135,8 +136,8 @@ class Machine:
         self._last_sm = int(launch["last_sm"])
         cycles = int(launch["end"]) + 1
         self._cycle += cycles
-        self._counts = after = _snapshot(self._sms, self._memory, self._cycle)
-        return collect(program, self.spec, occupancy, cycles, before, after)
+        self._totals = self._add_up()
+        return collect(program, self.spec, occupancy, cycles, before, self._totals)
 
     def _compile(self, running: Pointer, trace: Pointer) -> Iterator[None]:
         """Compile what runs kernels, or load it, and stop for the caller in between.
@@ -235,6 +236,13 @@ class Machine:
         prepare_sms(gpu, rows(self._sms))
         return launch
 
+    def _add_up(self) -> np.void:
+        """All counters as they are now."""
+        gpu, memory, _ = self._hardware
+        totals = np.zeros(1, TOTALS)[0]
+        add_up(gpu, rows(self._sms), memory, self._cycle, struct(totals))
+        return totals
+
     def _progress(self, program: Program, launch: np.void, issued_before: int) -> Progress:
         resident = int(self._sms["resident"].sum())
         instructions = int(self._sms["counter"][:, WARP_INSTRUCTIONS].sum()) - issued_before
@@ -277,20 +285,6 @@ def _who_waits(sms: NDArray[np.void]) -> str:
             if state in names and sm["cta_used"] >> np.uint64(slot) & np.uint64(1):
                 return f"a warp of CTA {sm['cta_number'][slot]} waits {names[state]}"
     return "no warp can issue and nothing is under way"
-
-
-def _snapshot(sms: NDArray[np.void], memory: Memory, cycle: int) -> Counts:
-    """All counters as they were when ``cycle`` began; the memory side has run on."""
-    counted = memory.channels["counter"].copy()
-    channels, cycles = np.nonzero(memory.channels["recent_cycle"] >= max(cycle, 1))
-    np.subtract.at(counted, channels, memory.channels["recent"][channels, cycles])
-    return Counts(
-        sm=sms["counter"].copy(),
-        stall=sms["stall"].sum(axis=0),
-        busy=sms["busy"].sum(axis=0),
-        slice=memory.slices["counter"].copy(),
-        channel=counted,
-    )
 
 
 def new_sms(spec: GpuSpec, gpu: np.void) -> NDArray[np.void]:

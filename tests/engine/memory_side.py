@@ -78,5 +78,5 @@ class MemorySide:
         return index
 
     def outcomes(self, d: int) -> dict[str, float]:
-        named = cache_counters("", "fail", self.memory.slices[d]["counter"][:CACHE_COUNTERS])
+        named = cache_counters("", "fail", self.memory.slices[d]["counter"][:CACHE_COUNTERS].tolist())
         return {name: value for name, value in named.items() if value}

@@ -289,6 +289,6 @@ def test_an_sm_does_in_every_cycle_what_its_twin_does(
             moved, before = now, progress
         if started == number and (not twin.warps or now - moved > QUIET_CYCLES):
             break
-    outcomes = cache_counters("", "fail", engine.sm["counter"][:CACHE_COUNTERS])
+    outcomes = cache_counters("", "fail", engine.sm["counter"][:CACHE_COUNTERS].tolist())
     if not twin.warps:
         assert {name: value for name, value in outcomes.items() if value} == twin.loadstore.l1.outcomes

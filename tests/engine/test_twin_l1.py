@@ -114,7 +114,7 @@ class Compiled:
         return int(self.arguments[0].kept["l1_sets"])
 
     def outcomes(self) -> dict[str, float]:
-        named = cache_counters("", "fail", self.sm["counter"][:CACHE_COUNTERS])
+        named = cache_counters("", "fail", self.sm["counter"][:CACHE_COUNTERS].tolist())
         return {name: value for name, value in named.items() if value}
 
 
