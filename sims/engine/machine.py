@@ -14,6 +14,7 @@ from sims.engine import beside, exchange, l2, quantum, scoreboard, sharing
 from sims.engine.chunks import ChunkStore, Storage
 from sims.engine.cluster import TOO_MANY_MESSAGES
 from sims.engine.counters import WARP_INSTRUCTIONS
+from sims.engine.crowding import Crowding
 from sims.engine.ctas import NO_EXIT, prepare_sms
 from sims.engine.errors import Cancelled, KernelError
 from sims.engine.far import channel_run_address, sm_run_address
@@ -63,8 +64,8 @@ class Machine:
         self._gpu = parameters_of(self.spec)
         self._team = np.zeros(1, TEAM)[0]
         self.threads = min(self.threads, MAX_THREADS)
-        self._team["threads"] = self.threads
         self._pool = self.pool or pool_for(self.threads)
+        self._crowding = Crowding()
         self._storage = Storage(self.spec, int(self._gpu["register_banks"]))
         self._reset()
 
@@ -200,9 +201,19 @@ class Machine:
     @contextmanager
     def _helpers(self, running: Pointer, trace: Pointer) -> Iterator[None]:
         """The other threads, for as long as compiled code runs; it sends them home itself."""
+        alone = self.threads == 1 or self._crowding.is_crowded()
+        self._team["threads"] = 1 if alone else self.threads
+        self._team["arrivals"] = 0
+        if alone:
+            yield
+        else:
+            with self._crowding.watch(), self._called_helpers(running, trace):
+                yield
+
+    @contextmanager
+    def _called_helpers(self, running: Pointer, trace: Pointer) -> Iterator[None]:
         _, memory, networks = self._hardware
         generation = int(self._team["generation"])
-        self._team["arrivals"] = 0
         called: list[Future[None]] = []
         try:
             for thread in range(1, self.threads):

@@ -51,7 +51,7 @@ DONE, RUN_SMS, RUN_TIGHT_SMS, RUN_RESUMED_SMS, RUN_MEMORY, RUN_SMS_AND_MEMORY = 
 CROSSING, CHANNELS_OPEN, FINISHED = range(3)
 """How far the memory side is: one thread runs a crossbar, all may take channels, all is done."""
 
-PATIENCE = 2000
+PATIENCE = 20_000
 
 yield_core = types.ExternalFunction("sched_yield", types.int32())
 

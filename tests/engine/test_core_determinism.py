@@ -1,14 +1,16 @@
 """A kernel's result is a function of the trace and the machine's state: not of threads, and not of the day."""
 
 import io
+from itertools import cycle
 from random import Random
 from threading import Event
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sims.engine import quantum
+from sims.engine import machine, quantum
+from sims.engine.crowding import Crowding
 from sims.engine.decode import open_program
 from sims.engine.machine import Machine, pool_for
 from sims.engine.results import KernelResult
@@ -74,6 +76,17 @@ def test_an_interrupt_between_two_slices_leaves_no_thread_at_work(monkeypatch: p
         run(machine, store_flood(42, 12))
     # The helper's thread takes other work only when it has come home.
     assert pool.submit(int).result(timeout=10) == 0
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(random=st.randoms(use_true_random=True))
+def test_doing_without_helpers_now_and_then_changes_no_result(monkeypatch: pytest.MonkeyPatch, random: Random) -> None:
+    texts = [random_kernel(random, max_ctas=60) for _ in range(3)]
+    alone = run(Machine(spec_of("SM86_RTX3070")), *texts)
+    monkeypatch.setattr(machine, "SLICE_SECONDS", 0.0)
+    crowded = cycle([False, True, True])
+    monkeypatch.setattr(Crowding, "is_crowded", lambda _: next(crowded))
+    assert run(Machine(spec_of("SM86_RTX3070"), threads=2), *texts) == alone
 
 
 @pytest.mark.parametrize("comes", ["late", "never"])
