@@ -90,16 +90,22 @@ def take_sms(running: Running, memory: Memory, trace: Trace, tight: bool, thread
 
 @compiled
 def run_resumed_sms(running: Running, memory: Memory, trace: Trace, resumed: int) -> None:
-    """The SMs marked as resumed, ``resumed`` of them, run on from where they stopped."""
+    """The SMs marked as resumed, ``resumed`` of them, run on from where they stopped.
+
+    At a kernel's start there are many, and helpers have just been called: they take part from when they come.
+    """
     helpers = running.team
-    if _muster(running) and resumed >= SHARED_ITEMS * (1 + helpers.members):
-        team.refill(helpers, team.SMS, running.gpu.sms)
-        team.open_task(helpers, team.RUN_RESUMED_SMS)
-        take_resumed_sms(running, memory, trace, 0)
-        team.wait_for_helpers(helpers)
-        return
     for index in range(running.gpu.sms):
-        _run_if_resumed(running, memory, trace, index)
+        if running.stopped[index] == RESUMED:
+            # A CTA's start is a lot of work, so one for each is enough.
+            if _muster(running) and resumed > helpers.members:
+                team.refill(helpers, team.SMS, running.gpu.sms)
+                team.open_task(helpers, team.RUN_RESUMED_SMS)
+                take_resumed_sms(running, memory, trace, 0)
+                team.wait_for_helpers(helpers)
+                return
+            _run_if_resumed(running, memory, trace, index)
+            resumed -= 1
 
 
 @compiled
