@@ -144,7 +144,7 @@ def compiling(should_stop: Callable[[], bool]) -> Iterator[None]:
     if is_sealed(folder):
         before = _times(folder)
         yield
-        # Numba compiles again what it takes for changed: a source that was checked out again has another time.
+        # Other options, such as a second thread, need functions that the first kernel here did not.
         if _times(folder) != before:
             seal(folder)
         _run_through.add(folder)
