@@ -3,6 +3,8 @@
 import zlib
 from collections.abc import Iterable, Sequence
 
+from cascade_site.config_label import ConfigLabel
+
 REAL = 7
 """The real run's grey, which no config has."""
 
@@ -25,7 +27,7 @@ def colour_of(gpu_config: str) -> int:
 
     A config with other values, ``SM86_RTX3070 sms=20``, has the colour of the one that it is made from.
     """
-    name = gpu_config.partition(" ")[0]
+    name = ConfigLabel.of(gpu_config).config_id
     fixed = _FIXED.get(name)
     return PALETTE[zlib.crc32(name.encode()) % len(PALETTE)] if fixed is None else fixed
 
@@ -36,7 +38,7 @@ def colours_of(gpu_configs: Sequence[str]) -> list[int]:
     Unchanged configs choose before those with other values. More than the palette has share colours in turn.
     """
     chosen: dict[int, int] = {}
-    places = sorted(range(len(gpu_configs)), key=lambda place: " " in gpu_configs[place])
+    places = sorted(range(len(gpu_configs)), key=lambda place: ConfigLabel.of(gpu_configs[place]).is_changed)
     for place in places:
         if (own := colour_of(gpu_configs[place])) not in chosen.values():
             chosen[place] = own

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cascade_site.config_label import ConfigLabel
 from cascade_site.formats import duration, ratio
 from sims.gpus import is_captured_gpu
 
@@ -24,7 +25,7 @@ def answer(
         return ""
     fastest = min(done, key=lambda label: done[label]["simulated_ns"])
     # With changed values it is another GPU than the one that the real times are of.
-    unchanged = (label for label in done if " " not in label)
+    unchanged = (label for label in done if not ConfigLabel.of(label).is_changed)
     captured = next((label for label in unchanged if is_captured_gpu(gpu, names.get(label, ""))), None)
     text = f"{_called(fastest, names)} would take {duration(done[fastest]['simulated_ns'])}"
     compared_ns = done[fastest].get("real_ns")
@@ -44,9 +45,9 @@ def answer(
 
 def _called(label: str, names: Mapping[str, str]) -> str:
     """``GeForce RTX 3070 with sms=20``."""
-    changed = label.partition(" ")[2]
+    changes = ConfigLabel.of(label).changes
     name = names.get(label)
-    return f"{name} with {changed}" if name and changed else name or label
+    return f"{name} with {changes}" if name and changes else name or label
 
 
 def _against(reference_ns: float, predicted_ns: float) -> str:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
+from cascade_site.config_label import ConfigLabel
 from runs.models import Run
 
 
@@ -32,5 +33,6 @@ def _pairs_by_config(own: Mapping[str, float], base: Mapping[str, float]) -> lis
 
 
 def _once(times_ns: Mapping[str, float]) -> dict[str, float]:
-    counts = Counter(label.split(" ")[0] for label in times_ns)
-    return {label.split(" ")[0]: ns for label, ns in times_ns.items() if counts[label.split(" ")[0]] == 1}
+    config_of = {label: ConfigLabel.of(label).config_id for label in times_ns}
+    counts = Counter(config_of.values())
+    return {config_of[label]: ns for label, ns in times_ns.items() if counts[config_of[label]] == 1}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from cascade_site.config_label import ConfigLabel
 from sims.gpus import OverrideError, apply_overrides
 from sims.gpus.spec import GpuSpec
 
@@ -16,7 +17,7 @@ class Variant:
     """One config of a run."""
 
     label: str
-    """The config's id, with its overrides behind it where there are some."""
+    """As :class:`cascade_site.config_label.ConfigLabel` writes it."""
     spec: GpuSpec
     overrides: dict[str, Any]
 
@@ -36,7 +37,8 @@ def variants(
 
 def label(config_id: str, overrides: Mapping[str, Any]) -> str:
     """``SM86_RTX3070 l2_bytes=8388608``."""
-    text = " ".join([config_id, *(f"{name}={_short(value)}" for name, value in overrides.items())])
+    changes = " ".join(f"{name}={_short(value)}" for name, value in overrides.items())
+    text = str(ConfigLabel(config_id, changes))
     if len(text) > MAX_LABEL_LENGTH:
         raise OverrideError(f"{len(overrides)} overrides at once are too many to tell the configs of a run apart.")
     return text

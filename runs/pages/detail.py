@@ -122,7 +122,7 @@ def _sweep(run: Run, rows: list[dict[str, Any]]) -> Any:
         value = (sim.options.get("set") or {}).get(name)
         time_ns = row["figures"].get("simulated_ns") or sim.simulated_ns
         if isinstance(value, int | float) and time_ns:
-            curves.setdefault(sim.gpu_config.split(" ")[0], []).append((float(value), time_ns, f"/sims/{sim.id}"))
+            curves.setdefault(sim.label.config_id, []).append((float(value), time_ns, f"/sims/{sim.id}"))
     return line_chart(name, list(curves.items()), _real_ns(rows))
 
 

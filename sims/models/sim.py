@@ -15,6 +15,7 @@ from django.db import models, transaction
 from django.utils import timezone
 
 from cascade_site import ids
+from cascade_site.config_label import ConfigLabel
 from runs.models import Run
 from sims.models.queries import SimQuerySet, WholeSims
 from sims.models.states import ENDED, ORDER, STARTED, Report, SimStatus
@@ -118,6 +119,11 @@ class Sim(models.Model):
 
     def __str__(self) -> str:
         return self.id
+
+    @property
+    def label(self) -> ConfigLabel:
+        """What its run calls its config, taken apart."""
+        return ConfigLabel.of(self.gpu_config)
 
     @property
     def has_ended(self) -> bool:
