@@ -43,6 +43,7 @@ def parse_override(text: str) -> tuple[str, Any]:
 def apply_overrides(spec: GpuSpec, values: dict[str, Any]) -> GpuSpec:
     """A checked copy with the values replaced: fields first, then derived names, so that both may stand together.
 
+    >>> from sims.gpus import load_shipped
     >>> apply_overrides(load_shipped()["SM86_RTX3070"], {"l2_bytes": 8 << 20}).l2_ways
     32
     """
