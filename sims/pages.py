@@ -1,6 +1,7 @@
 """The pages of sims, of one simulated kernel, and of the GPU configs."""
 
 import heapq
+from collections.abc import Iterator
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,10 +17,8 @@ from sims.limiters import PLACES, Spent, cycles_by_place
 from sims.models import GpuConfig, Sim, SimKernel
 from sims.shown import differing_names, value_names, value_of
 from sims.simulators.registry import simulators_for
-from traces.times.names import demangled, short_name
-
-MOST_NAMES = 1000
-MOST_CHARACTERS = 2000
+from traces.spellings import MOST_NAMES, spellings
+from traces.times.names import demangled
 
 KERNEL_COLUMNS = [
     Column("index", "#", "number"),
@@ -80,7 +79,7 @@ def sim_detail(request: HttpRequest, sim_id: str) -> HttpResponse:
         "colours": colours_by_config(sim.run.sims.values_list("gpu_config", flat=True)),
         "table": table,
         "live": not sim.has_ended,
-        "names": {} if sim.has_ended else _short_names(sim),
+        "names": {} if sim.has_ended else spellings(_traced_names(sim)),
         "shards": list(sim.shards),
         "roofline": _roofline(sim, rows, total),
         "spent": spent if sim.spent else None,
@@ -89,10 +88,9 @@ def sim_detail(request: HttpRequest, sim_id: str) -> HttpResponse:
     return table.export() or render(request, "sims/detail.html", context)
 
 
-def _short_names(sim: Sim) -> dict[str, str]:
-    """Each name of the trace's kernels -> the bare function, of the first few names."""
-    names = sim.run.trace.kernels.order_by("name").values_list("name", flat=True).distinct()[:MOST_NAMES]
-    return {name: short_name(name, 80) for name in names if len(name) <= MOST_CHARACTERS}
+def _traced_names(sim: Sim) -> Iterator[str]:
+    names = sim.run.trace.kernels.order_by("name").values_list("name", flat=True).distinct()
+    return names.iterator(chunk_size=MOST_NAMES)
 
 
 def _against_real(sim: Sim, error: float | None) -> dict[str, Any]:

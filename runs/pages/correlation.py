@@ -18,11 +18,10 @@ from runs.comparison import REAL
 from runs.models import Run
 from runs.pages.frame import configs_elsewhere, render_tab, run_of
 from runs.reading import overview_json_of
+from traces.spellings import spellings
 from traces.times.names import demangled
 
 FURTHEST_OFF = 20
-MOST_NAMES = 1000
-MOST_CHARACTERS = 2000
 
 
 @page()
@@ -43,7 +42,7 @@ def correlation(request: HttpRequest, run_id: str) -> HttpResponse:
         "worst": _furthest_off(run, columns, configs, compared),
         "configs": list(run.colours.items()),
         "elsewhere": elsewhere,
-        "names": _shown_names(columns),
+        "names": spellings(columns["name"].unique().drop_null().to_pylist()),
         "by_name": by_name,
         "linear": linear,
     }
@@ -64,13 +63,6 @@ def _names(groups: list[dict[str, Any]], configs: list[str]) -> pa.Table:
         times = [None if ns is None or off is None else ns * (1 + off) for ns, off in zip(real, errors, strict=True)]
         columns[f"ns{place}"], columns[f"error{place}"] = (pa.array(values, pa.float64()) for values in (times, errors))
     return pa.table(columns)
-
-
-def _shown_names(columns: pa.Table) -> dict[str, str]:
-    """The first few names -> their C++ spelling, where that is another."""
-    distinct = columns["name"].unique()[:MOST_NAMES].to_pylist()
-    shown = {name: demangled(name)[:MOST_CHARACTERS] for name in distinct if name and len(name) <= MOST_CHARACTERS}
-    return {name: text for name, text in shown.items() if text != name}
 
 
 def _row_href(run: Run, index: int | None, name: str) -> str:

@@ -9,11 +9,10 @@ from cascade_site.pages import page
 from runs.grouping import group_codes
 from runs.pages.compared import Comparison, Side, comparison_of, sims_of
 from traces.models import TraceKernel
-from traces.times.names import demangled, kernel_name
+from traces.spellings import spelling
 
 MOST_BARS = 400_000
 """What a browser draws without a pause; of longer comparisons the first launches are shown."""
-MOST_CHARACTERS = 300
 
 
 @page()
@@ -41,7 +40,7 @@ def stacked(compared: Comparison) -> dict[str, Any]:
     return {
         "index": indexes,
         "name": codes.tolist(),
-        "names": [[kernel_name(name).short[:MOST_CHARACTERS], demangled(name)[:MOST_CHARACTERS]] for name in distinct],
+        "names": [spelling(name) for name in distinct],
         "lanes": [*known, *(_lane(side, indexes, compared) for side in sides)],
         "left_out": len(every) - len(indexes),
     }

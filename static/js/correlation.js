@@ -2,6 +2,7 @@
 // kernel, click to its row. Tens of thousands of points: drawn straight to a canvas, found again by a grid of cells.
 
 import { cssColour, cssValue, duration, number, percent } from "./format.js";
+import { fullName } from "./names.js";
 import { Plot } from "./plot.js";
 
 const MARGIN = { left: 64, right: 16, top: 12, bottom: 44 };
@@ -25,9 +26,6 @@ function ticks(low, high, linear) {
   }
   return places;
 }
-
-// Each name as the trace has it -> as people read it.
-const names = JSON.parse(document.getElementById("kernel-names")?.textContent || "{}");
 
 class Correlation extends Plot {
   constructor(root, points, configs) {
@@ -179,7 +177,7 @@ class Correlation extends Plot {
   describe(place) {
     const point = this.points[place];
     return [
-      `${point.index ? `#${point.index} ` : ""}${(names[point.name] || point.name).slice(0, 160)}`,
+      `${point.index ? `#${point.index} ` : ""}${fullName(point.name, 160)}`,
       `${this.configs[point.config].id}: ${duration(point.simulated)} simulated, ${duration(point.real)} real (${percent(point.simulated / point.real - 1)})`,
     ];
   }

@@ -4,6 +4,7 @@
 // (a finished run's tables, say) is announced as "there is more: reload", never forced on the reader.
 
 import { duration, number, si, wall } from "./format.js";
+import { shortName } from "./names.js";
 
 const ENDED = ["finished", "failed", "cancelled"];
 const page = document.querySelector("[data-live-run]");
@@ -69,13 +70,9 @@ function showRun(run) {
   run.sims.forEach(showSim);
 }
 
-// Each kernel's name as the trace has it -> as people read it.
-const names = JSON.parse(document.getElementById("kernel-names")?.textContent || "{}");
-
 function showKernel(kernel) {
-  const name = names[kernel.name] || kernel.name;
   for (const element of document.querySelectorAll(`[data-sim="${kernel.sim_id}"][data-field="last-kernel"]`)) {
-    setText(element, name.length > 80 ? name.slice(0, 80) + "…" : name);
+    setText(element, shortName(kernel.name, 80));
   }
 }
 

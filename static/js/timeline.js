@@ -3,6 +3,7 @@
 
 import { cssColour, cssValue, duration, percent } from "./format.js";
 import { AXIS, Lanes } from "./lanes.js";
+import { fullName, shortName } from "./names.js";
 
 const LABEL = 132;
 const ROW = 22;
@@ -24,10 +25,6 @@ function lanesOf(step) {
   return lanes;
 }
 
-// The bare function for a label, and the C++ spelling for a tooltip; names are posted mangled.
-const names = JSON.parse(document.getElementById("kernel-names")?.textContent || "{}");
-const shortName = (name) => names[name]?.[0] || String(name);
-const fullName = (name) => names[name]?.[1] || String(name).slice(0, 300);
 
 // Where nothing runs among bars that are sorted by their start.
 function gapsOf(bars) {

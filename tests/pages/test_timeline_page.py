@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from runs.models import Run
-from runs.pages.timeline import shown_names
 from sims.models import StepTimeline
+from traces.spellings import LONGEST_NAME, MOST_NAMES, spellings
 
 
 def text_of(browser: Client, run: Run, steps: int = 1, **comparison: Any) -> str:
@@ -32,8 +32,17 @@ def test_how_far_off_taken_over_times_are_is_told_where_there_are_some(
 
 def test_a_mangled_name_has_a_short_and_a_whole_spelling() -> None:
     name = "_Z11copy_kernelIdEvPKT_PS0_"
-    assert shown_names([{"name": name}]) == {name: ["copy_kernel", "void copy_kernel<double>(double const*, double*)"]}
+    assert spellings([name]) == {name: ("copy_kernel", "void copy_kernel<double>(double const*, double*)")}
 
 
-def test_what_is_no_name_is_shown_as_it_is() -> None:
-    assert shown_names([{"name": 7}, {}]) == {"7": ["7", "7"], "None": ["None", "None"]}
+def test_what_is_no_name_is_shown_as_it_is(browser: Client, finished: Run) -> None:
+    kernels = [{"name": 7, "stream": 0}, {"stream": 0}]
+    steps = [{"index": 0, "phase": None, "real_ns": 1, "predicted_ns": 1, "kernels": kernels}]
+    StepTimeline.objects.create(sim=finished.sims.get(position=0), timeline={"steps": steps}, comparison={})
+    names = browser.get(f"/runs/{finished.id}/timeline").context["names"]
+    assert names == {"7": ("7", "7"), "None": ("None", "None")}
+
+
+def test_a_page_carries_no_more_names_than_it_may() -> None:
+    assert len(spellings(f"kernel_{n}" for n in range(MOST_NAMES + 1))) == MOST_NAMES
+    assert spellings(["k" * (LONGEST_NAME + 1)]) == {}
