@@ -131,7 +131,7 @@ def _list_json(before: bytes, items: Sequence[Any], after: bytes) -> Iterator[by
 
 
 def step_timelines_of(run: Run) -> list[dict[str, Any]]:
-    """The step timelines that the sims' runners have posted."""
+    """The step timelines of the sims that have one."""
     found = StepTimeline.objects.filter(sim__run=run).select_related("sim").order_by("sim__position")
     return [
         {

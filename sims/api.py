@@ -124,13 +124,13 @@ class SimViewSet(ApiViewSet):
     )
     def step_timeline(self, request: Request, sim_id: str) -> Response:
         body = valid_body(request, StepTimelineSerializer)
-        attempt = body.pop("attempt", None)
+        attempt, origin = body.pop("attempt", None), body.pop("origin")
         found = find_sim(sim_id)
         with transaction.atomic():
             sim = found.lock()
             if sim.is_superseded(attempt):
                 raise Conflict(f"Attempt {attempt} was superseded by attempt {sim.attempt}.")
-            StepTimeline.keep(sim, **body)
+            StepTimeline.keep(sim, **body, origin=origin)
         return Response(body)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from cascade_site.serializing import LARGEST_INT32, LARGEST_INT64, Map, RawText, StrictSerializer, Text, TextMap, Whole
+from sims.models import TimelineOrigin
 
 
 class SimSerializer(serializers.Serializer[Any]):
@@ -109,6 +110,12 @@ class StepTimelineSerializer(StrictSerializer):
     timeline = Map()
     comparison = Map()
     attempt = Whole(required=False, min_value=1, max_value=LARGEST_INT32, write_only=True)
+    origin = serializers.ChoiceField(
+        TimelineOrigin.choices,
+        default=TimelineOrigin.POSTED,
+        write_only=True,
+        help_text="`predicted`: made from the trace's real times, and to be made anew by the app when these change.",
+    )
 
 
 class GpuConfigSerializer(serializers.Serializer[Any]):

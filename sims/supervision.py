@@ -16,7 +16,7 @@ from django.core.files.storage import default_storage
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection, transaction
 
 from sims.gpus import SpecError, is_captured_gpu
-from sims.models import GpuConfig, Sim, SimKernel, StepTimeline
+from sims.models import GpuConfig, Sim, SimKernel, StepTimeline, TimelineOrigin
 from sims.models.states import ENDED
 from sims.runner.assignment import Assignment, Limits, TracePlace
 from sims.runner.leash import leashed
@@ -108,13 +108,19 @@ def post_timeline(sim: Sim) -> None:
     with transaction.atomic():
         locked = sim.lock()
         if not locked.is_superseded(sim.attempt):
-            StepTimeline.keep(locked, timeline, comparison, told=locked.run.status not in ENDED)
+            StepTimeline.keep(
+                locked,
+                timeline,
+                comparison,
+                origin=TimelineOrigin.PREDICTED,
+                told=locked.run.status not in ENDED,
+            )
 
 
 def follow_times(sim: Sim) -> None:
     """The step timeline of an ended sim anew, after its trace was given other real times.
 
-    Where these tell no starts, the one that is there stays: it is still what was predicted.
+    Where these tell no starts, the one that is there stays: it is still what was predicted. So does a simulator's own.
     """
     if sim.has_ended and not sim.whole_id:
         post_timeline(sim)

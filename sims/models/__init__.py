@@ -2,8 +2,18 @@
 
 from sims.models.gpu_config import GpuConfig
 from sims.models.log import LogSegment, LogState
-from sims.models.results import SimFile, SimKernel, StepTimeline
+from sims.models.results import SimFile, SimKernel, StepTimeline, TimelineOrigin
 from sims.models.sim import Sim
 from sims.models.states import SimStatus
 
-__all__ = ["GpuConfig", "LogSegment", "LogState", "Sim", "SimFile", "SimKernel", "SimStatus", "StepTimeline"]
+__all__ = [
+    "GpuConfig",
+    "LogSegment",
+    "LogState",
+    "Sim",
+    "SimFile",
+    "SimKernel",
+    "SimStatus",
+    "StepTimeline",
+    "TimelineOrigin",
+]

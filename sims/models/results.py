@@ -161,21 +161,40 @@ class SimFile(models.Model):
         return f"{self.sim_id}/{self.name}"
 
 
+class TimelineOrigin(models.TextChoices):
+    """Who made a step timeline: we, from the real run's launches, or the simulator itself."""
+
+    PREDICTED = "predicted"
+    POSTED = "posted"
+
+
 class StepTimeline(models.Model):
-    """The predicted timeline that a sim's runner posted, and its comparison with the real one."""
+    """A sim's predicted timeline, and its comparison with the real one."""
 
     sim = models.OneToOneField(Sim, on_delete=models.CASCADE, primary_key=True, related_name="step_timeline")
     timeline = models.JSONField()
     comparison = models.JSONField()
+    origin = models.CharField(
+        max_length=10,
+        choices=TimelineOrigin.choices,
+        default=TimelineOrigin.POSTED,
+        help_text="What is predicted follows the trace's real times; what a simulator has posted is the simulator's.",
+    )
     posted_at = models.DateTimeField(default=timezone.now)
 
     @staticmethod
-    def keep(sim: Sim, timeline: dict[str, Any], comparison: dict[str, Any], *, told: bool = True) -> None:
+    def keep(sim: Sim, timeline: dict[str, Any], comparison: dict[str, Any], *, origin: str, told: bool = True) -> None:
         """Store a sim's timeline in place of an earlier one, and tell of it if wanted. Call with the sim locked.
 
+        A simulator's own timeline is knowledge that nobody here could get back: a prediction never replaces it.
         Timelines may be megabytes long: the event says that there is one, and its headline.
         """
-        values = {"timeline": timeline, "comparison": comparison, "posted_at": timezone.now()}
+        if (
+            origin == TimelineOrigin.PREDICTED
+            and StepTimeline.objects.filter(sim=sim, origin=TimelineOrigin.POSTED).exists()
+        ):
+            return
+        values = {"timeline": timeline, "comparison": comparison, "origin": origin, "posted_at": timezone.now()}
         StepTimeline.objects.update_or_create(sim=sim, defaults=values)
         if not told:
             return

@@ -125,7 +125,8 @@ class Api:
         return int(self._send(lambda: self._client.post("logs", json=body)).json()["size_bytes"])
 
     def post_timeline(self, timeline: dict[str, Any], comparison: dict[str, Any]) -> None:
-        body = {"timeline": timeline, "comparison": comparison, "attempt": self._attempt}
+        """One that was predicted here, and that the app may predict anew."""
+        body = {"timeline": timeline, "comparison": comparison, "attempt": self._attempt, "origin": "predicted"}
         self._send(lambda: self._client.post("step-timeline", json=body))
 
     def put_file(self, path: Path, content_type: str) -> None:

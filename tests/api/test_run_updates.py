@@ -152,6 +152,24 @@ def test_a_step_timeline_stays_where_other_times_tell_no_starts(api: Client, run
     assert predicted_starts_ns(api, run) == [[0, 1000, 2000]] * 2
 
 
+def test_a_step_timeline_that_its_simulator_has_posted_stays(api: Client, run: Run) -> None:
+    end(run, 0.5)
+    own = {"timeline": {"steps": [{"kernels": [{"predicted_start_ns": 7}]}]}, "comparison": {}}
+    path = f"/api/sims/{run.sims.get(position=0).id}/step-timeline"
+    assert api.post(path, own, content_type="application/json").status_code == 200
+    give_times(run, LAUNCHES)
+    assert predicted_starts_ns(api, run) == [[7], [0, 1000, 2000]]
+
+
+def test_a_step_timeline_that_its_runner_has_predicted_follows(api: Client, run: Run) -> None:
+    end(run, 0.5)
+    predicted = {"timeline": {"steps": []}, "comparison": {}, "origin": "predicted"}
+    path = f"/api/sims/{run.sims.get(position=0).id}/step-timeline"
+    assert api.post(path, predicted, content_type="application/json").status_code == 200
+    give_times(run, LAUNCHES)
+    assert predicted_starts_ns(api, run) == [[0, 1000, 2000]] * 2
+
+
 def test_a_sim_that_goes_on_has_none_yet(api: Client, run: Run) -> None:
     give_times(run, LAUNCHES)
     assert predicted_starts_ns(api, run) == []

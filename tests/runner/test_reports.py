@@ -58,6 +58,7 @@ def test_a_real_run_that_is_known_gives_a_step_timeline(app: App, runner: Runner
     runner.run(f"xzcat {SAMPLE_LOG}", real_launches=real)
     (posted,) = (request.body for request in app.requests if request.route == "step-timeline")
     assert [kernel["source"] for kernel in posted["timeline"]["steps"][0]["kernels"]] == ["simulated"] * 2
+    assert posted["origin"] == "predicted"
 
 
 def test_without_a_real_run_there_is_no_step_timeline(app: App, runner: RunnerStarter) -> None:
