@@ -10,6 +10,8 @@ from django.utils import timezone
 from cascade_site.fields import UnsignedField
 from cascade_site.packing import packed, unpacked
 
+MAX_WARNINGS = 30
+
 
 class RealTime(NamedTuple):
     """What was measured of one launch."""
@@ -66,9 +68,14 @@ class Trace(models.Model):
         return self.id
 
     @property
+    def generation(self) -> str:
+        """Tells it from others of its name: one may be replaced, or deleted and brought again."""
+        return f"{self.id}-{self.created_at:%Y%m%dT%H%M%S.%f}"
+
+    @property
     def state_of_times(self) -> tuple[str | int | None, ...]:
         """What its kernels' real times depend on: as long as it is equal, so are they."""
-        return self.id, str(self.created_at), self.prefix, self.times_report.get("set_at"), self.real_ns
+        return self.generation, self.prefix, self.times_report.get("set_at"), self.real_ns
 
     @transaction.atomic
     def fail(self, detail: str) -> None:
@@ -116,11 +123,17 @@ class Trace(models.Model):
         return unpacked(found.launches_packed) if found else []
 
     @transaction.atomic
-    def set_contents(self, facts: dict[int, tuple[int, str]]) -> None:
-        """Instruction count and content hash per kernel index; marks each launch whose content came before."""
-        Trace.objects.select_for_update().get(pk=self.pk)
+    def set_contents(self, facts: dict[int, tuple[int, str]], problems: Sequence[str] = ()) -> bool:
+        """Instruction count and content hash per kernel index; marks each launch whose content came before.
+
+        :param problems: what kept other kernels from being read, for the trace's warnings
+        :returns: False where another trace has taken the name since the files were read; it stays as it is
+        """
+        trace = Trace.objects.select_for_update().get(pk=self.pk)
+        if trace.generation != self.generation:
+            return False
         first_with: dict[str, int] = {}
-        kernels = list(self.kernels.order_by("index"))
+        kernels = list(trace.kernels.order_by("index"))
         for kernel in kernels:
             if kernel.index not in facts:
                 continue
@@ -128,6 +141,10 @@ class Trace(models.Model):
             first = first_with.setdefault(kernel.content_hash, kernel.index)
             kernel.identical_to = first if first != kernel.index else None
         TraceKernel.objects.rewrite(kernels, ("instructions", "content_hash", "identical_to"))
+        if problems:
+            trace.warnings = list(dict.fromkeys([*trace.warnings, *problems]))[:MAX_WARNINGS]
+            trace.save(update_fields=["warnings"])
+        return True
 
 
 class TraceKernelQuerySet(models.QuerySet["TraceKernel"]):

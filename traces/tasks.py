@@ -3,7 +3,6 @@
 import logging
 
 from celery import shared_task
-from django.db import transaction
 
 from cascade_site.fields import storable_text
 from traces.accelsim import TraceError
@@ -12,7 +11,6 @@ from traces.files import open_trace_file
 from traces.models import Trace, TraceStatus
 
 logger = logging.getLogger(__name__)
-MAX_WARNINGS = 30
 
 
 @shared_task(name="traces.read_contents")
@@ -40,15 +38,5 @@ def read_contents(trace_id: str) -> None:
             continue
         facts.update(dict.fromkeys(indices, (content.warp_instructions, content.content_hash)))
         problems += [f"{trace_file}: {warning}" for warning in content.warnings]
-    trace.set_contents(facts)
-    _warn(trace, problems)
-
-
-@transaction.atomic
-def _warn(trace: Trace, problems: list[str]) -> None:
-    locked = Trace.objects.select_for_update().get(pk=trace.pk)
-    fresh = [problem for problem in problems if problem not in locked.warnings]
-    if fresh:
-        logger.warning("trace %s: %d warnings, the first: %s", trace.pk, len(fresh), fresh[0])
-        locked.warnings = [*locked.warnings, *fresh][:MAX_WARNINGS]
-        locked.save(update_fields=["warnings"])
+    if trace.set_contents(facts, problems) and problems:
+        logger.warning("trace %s: %d problems, the first: %s", trace.pk, len(problems), problems[0])

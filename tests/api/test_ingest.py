@@ -4,6 +4,7 @@ import io
 import json
 import lzma
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -178,6 +179,15 @@ def test_a_kernel_whose_body_is_cut_is_named_in_the_warnings(api: Client) -> Non
     assert any("kernel-3" in warning for warning in body["warnings"])
     assert body["kernels"][2]["instructions"] is None
     assert body["kernels"][0]["instructions"] > 0
+
+
+def test_what_was_read_of_a_trace_is_not_told_of_another_of_its_name(api: Client) -> None:
+    upload(api, tar_of(sample_files()), name="again")
+    read = Trace.objects.get()
+    Trace.objects.update(created_at=read.created_at + timedelta(seconds=1))
+    assert not read.set_contents({1: (7, "hash")}, ["kernel-2.traceg is cut."])
+    body = api.get("/api/traces/again").json()
+    assert (body["kernels"][0]["instructions"], body["warnings"]) == (None, [])
 
 
 def test_real_times_can_be_given_later(api: Client) -> None:
