@@ -48,8 +48,8 @@ def trace_place(trace: Trace) -> TracePlace:
         return TracePlace(trace.id, trace.list_name, folder=trace.folder)
     if settings.CASCADE_S3_BUCKET is None:
         return TracePlace(trace.id, trace.list_name, folder=default_storage.path(trace.prefix))
-    # By its whole prefix, which a new upload under the same name changes.
-    cache = Path(settings.CASCADE_DATA) / "cache" / "traces" / trace.prefix.strip("/").replace("/", "-")
+    # A trace that replaces one of the same name has the same prefix, and other files.
+    cache = Path(settings.CASCADE_DATA) / "cache" / "traces" / trace.generation
     return TracePlace(trace.id, trace.list_name, prefix=trace.prefix, cache_folder=str(cache))
 
 

@@ -10,7 +10,9 @@ from django.core.files.storage import default_storage
 
 from sims.runner import fetch
 from sims.runner.assignment import TracePlace
+from sims.supervision import trace_place
 from traces.accelsim import TraceError
+from traces.models import Trace
 
 PREFIX = "traces/fetched"
 
@@ -102,3 +104,9 @@ def test_a_local_folder_is_used_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "kernelslist.g").write_text("")
     place = TracePlace("t", "kernelslist.g", folder=str(tmp_path))
     assert fetch.trace_folder(place, []) == tmp_path
+
+
+def test_a_trace_that_took_anothers_name_is_fetched_anew(settings: Any) -> None:
+    settings.CASCADE_S3_BUCKET = "cascade"
+    before, after = (Trace(pk="decode", prefix="traces/decode") for _ in range(2))
+    assert trace_place(before).cache_folder != trace_place(after).cache_folder
