@@ -23,7 +23,8 @@ def make_shards(whole: Sim, kernels: Sequence[TraceKernel], shards: int) -> list
     What a shard finds in the L2 follows from the sim's ``l2``: under ``chain`` the kernels before it are simulated first
     and thrown away, as far as a share of its work allows; under ``cold`` and ``warm`` no kernel depends on another.
     """
-    chosen = [kernel for kernel in kernels if not whole.kernel_indices or kernel.index in set(whole.kernel_indices)]
+    wanted = set(whole.kernel_indices)
+    chosen = [kernel for kernel in kernels if not wanted or kernel.index in wanted]
     choice: L2Choice = "warm" if whole.options.get("l2", "chain") == "chain" else "flushed"
     parts = split([work_of(kernel) for kernel in chosen], shards, choice)
     if len(parts) < 2:
