@@ -38,7 +38,9 @@ def work_for(trace: Trace, selection: str, options: Mapping[str, Any]) -> Work:
     shards = int(options.get("shards", 1))
     if shards < 2 and not options.get("representatives"):
         return Work([] if len(indices) == total else indices, len(indices))
-    kernels = list(trace.kernels.filter(index__in=indices).order_by("index"))
+    # Picked out here: SQLite as some Pythons bring it takes no more than 32,766 values in one statement.
+    wanted = set(indices)
+    kernels = [kernel for kernel in trace.kernels.order_by("index") if kernel.index in wanted]
     chosen = choose(kernels) if options.get("representatives") else None
     if chosen is None:
         return Work([] if len(indices) == total else indices, len(indices), kernels, shards=shards)

@@ -39,7 +39,7 @@ def fill_in(sim: "Sim") -> "list[SimKernel]":
 
     pairs = {int(index): source for index, source in sim.stand_ins.get("of", {}).items()}
     sources = {kernel.index: kernel for kernel in sim.kernels.filter(index__in=set(pairs.values()))}
-    names = dict(sim.run.trace.kernels.filter(index__in=pairs).values_list("index", "name"))
+    names = dict(sim.run.trace.kernels.values_list("index", "name"))
     rows = []
     for index, source in pairs.items():
         if source in sources:
