@@ -8,6 +8,7 @@ from cascade_site.serializing import dumped, to_json
 from runs import comparison, perfetto
 from runs.kept import Kept
 from runs.models import Run
+from runs.posted import predicted_starts_ns
 from runs.rows import RealKernel, SimulatedKernel, SimulatedRun
 from runs.serializers import RunSerializer
 from sims.models import Sim, SimFile, SimKernel, StepTimeline
@@ -178,18 +179,3 @@ def perfetto_of(run: Run) -> Generator[bytes, None, None]:
         starts = starts_ns.get(simulated.sim_id)
         processes.append(perfetto.simulated_process(simulated.gpu_config, kernels, starts, steps))
     yield from perfetto.chrome_trace(processes)
-
-
-def predicted_starts_ns(timeline: dict[str, Any]) -> dict[int, float]:
-    """Predicted start by trace kernel, where a timeline has some. Anyone may have posted it: nothing is sure."""
-    starts: dict[int, float] = {}
-    for step in _objects(timeline.get("steps")):
-        for kernel in _objects(step.get("kernels")):
-            index, start_ns = kernel.get("trace_kernel"), kernel.get("predicted_start_ns")
-            if type(index) is int and isinstance(start_ns, int | float):
-                starts.setdefault(index, float(start_ns))
-    return starts
-
-
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())

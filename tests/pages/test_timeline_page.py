@@ -43,6 +43,25 @@ def test_what_is_no_name_is_shown_as_it_is(browser: Client, finished: Run) -> No
     assert names == {"7": ("7", "7"), "None": ("None", "None")}
 
 
+@pytest.mark.parametrize(
+    ("timeline", "comparison"),
+    [
+        ({"steps": 5}, {}),
+        ({"steps": [1, {"kernels": 3}]}, {"error": "much", "propagation": 7}),
+        ({"steps": [{"real_ns": 10**400, "predicted_ns": True}]}, {"error": -(10**400)}),
+        (
+            {"steps": [{"real_ns": [], "kernels": [4, {"name": {}, "real_ns": "long"}]}]},
+            {"mape": {}, "coverage": "all"},
+        ),
+    ],
+)
+def test_whatever_was_posted_has_a_page(
+    browser: Client, finished: Run, timeline: dict[str, Any], comparison: dict[str, Any]
+) -> None:
+    StepTimeline.objects.create(sim=finished.sims.get(position=0), timeline=timeline, comparison=comparison)
+    assert browser.get(f"/runs/{finished.id}/timeline").status_code == 200
+
+
 def test_a_page_carries_no_more_names_than_it_may() -> None:
     assert len(spellings(f"kernel_{n}" for n in range(MOST_NAMES + 1))) == MOST_NAMES
     assert spellings(["k" * (LONGEST_NAME + 1)]) == {}
