@@ -107,7 +107,7 @@ def selected(request: HttpRequest) -> HttpResponse:
         return redirect("/compare?" + urlencode([("run", run_id) for run_id in chosen]))
     going = list(Run.objects.filter(pk__in=chosen[:MOST_CANCELLED]).exclude(status__in=ENDED))
     for run in going:
-        run.cancel()
+        run.cancel(by="page")
     messages.success(request, f"Cancel was asked for {len(going)} of {len(chosen)} selected; the others had ended.")
     back = request.POST.get("next", "")
     return redirect(back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else "/runs")
