@@ -13,13 +13,17 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from cascade_site.auth import session_is_signed_in, sign_in, sign_in_code_is_valid, sign_out, token_matches
+from cascade_site.fields import storable_text
 from cascade_site.throttle import wrong_tokens
 
 Page = Callable[..., HttpResponse]
 
 
 def page(*methods: str) -> Callable[[Page], Page]:
-    """A page for whoever has signed in; others see the token screen first and come back after it."""
+    """A page for whoever has signed in; others see the token screen first and come back after it.
+
+    The texts of its path come to it as any database can look for them.
+    """
 
     def decorate(view: Page) -> Page:
         @never_cache
@@ -28,7 +32,8 @@ def page(*methods: str) -> Callable[[Page], Page]:
         def gate(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if not settings.CASCADE_NO_AUTH and not session_is_signed_in(request.session):
                 return redirect("/sign-in?" + urlencode({"next": request.get_full_path()}))
-            return view(request, *args, **kwargs)
+            known = {name: storable_text(value) if isinstance(value, str) else value for name, value in kwargs.items()}
+            return view(request, *args, **known)
 
         return gate
 

@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from cascade_site.charts.roofline import MOST_POINTS, KernelPoint, roofline_chart
 from cascade_site.charts.stack import stack_chart
 from cascade_site.colours import colours_by_config
+from cascade_site.fields import storable_text
 from cascade_site.pages import page
 from cascade_site.tables import Column, Table
 from sims.gpus import is_captured_gpu, spec_from_dict
@@ -166,7 +167,7 @@ def gpu_configs(request: HttpRequest) -> HttpResponse:
 @page()
 def gpu_config(request: HttpRequest, config_id: str) -> HttpResponse:
     config = get_object_or_404(GpuConfig, pk=config_id)
-    other = GpuConfig.objects.filter(pk=request.GET.get("against", "")).first()
+    other = GpuConfig.objects.filter(pk=storable_text(request.GET.get("against", ""))).first()
     context: dict[str, Any] = {
         "section": "gpu-configs",
         "config": config,

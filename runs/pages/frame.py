@@ -5,7 +5,6 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from cascade_site.fields import storable_text
 from runs.models import ENDED, Run
 from sims.gpus import is_captured_gpu
 from sims.models import Sim
@@ -24,7 +23,7 @@ TABS = [
 
 def run_of(run_id: str) -> Run:
     """The run with its sims and trace, or a 404."""
-    run = Run.objects.with_sims().select_related("trace").filter(pk=storable_text(run_id)).first()
+    run = Run.objects.with_sims().select_related("trace").filter(pk=run_id).first()
     if run is None:
         raise Http404
     return run

@@ -36,7 +36,7 @@ class Card:
 
 @page("GET", "HEAD", "POST")
 def run_new(request: HttpRequest) -> HttpResponse:
-    trace_id = request.POST.get("trace") or request.GET.get("trace")
+    trace_id = storable_text(request.POST.get("trace") or request.GET.get("trace") or "")
     if not trace_id:
         return render(request, "runs/choose_trace.html", {"section": "runs", "traces": _ready_traces()})
     trace = get_object_or_404(Trace, pk=trace_id)

@@ -1,10 +1,14 @@
 """The token screen comes first, and lets in who has the token."""
 
+from typing import Any
+
 import pytest
 from django.conf import settings
-from django.test import Client
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
 
 from cascade_site.auth import sign_in_code
+from cascade_site.pages import page
 
 
 @pytest.mark.parametrize("path", ["/", "/traces", "/runs", "/runs/new", "/compare", "/gpu-configs", "/docs"])
@@ -62,3 +66,9 @@ def test_no_token_screen_comes_where_no_token_is_needed(settings: object) -> Non
 
 def test_the_token_is_in_no_page(browser: Client) -> None:
     assert settings.CASCADE_TOKEN not in browser.get("/runs").content.decode()
+
+
+def test_a_page_is_given_what_any_database_can_look_for(browser: Client, rf: RequestFactory, settings: Any) -> None:
+    settings.CASCADE_NO_AUTH = True
+    echo = page()(lambda request, name: HttpResponse(name))
+    assert echo(rf.get("/"), name="a\0b").content.decode() == "a\N{REPLACEMENT CHARACTER}b"
