@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runs.agreement import agreement
-from sims.gpus import is_captured_gpu
+from sims.gpus import is_other_gpu
 
 if TYPE_CHECKING:
     from runs.models import Run
@@ -74,10 +74,7 @@ def _wall_s(sim: dict[str, Any]) -> float:
 
 
 def _closest(gpu: str | None, sims: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """On another GPU than the captured one a difference from the real times is no error."""
-    compared = [sim for sim in sims if sim["error"] is not None]
-    if gpu:
-        compared = [sim for sim in compared if is_captured_gpu(gpu, sim["config__name"] or "")]
+    compared = [sim for sim in sims if sim["error"] is not None and not is_other_gpu(gpu, sim["config__name"] or "")]
     return min(compared, key=lambda sim: abs(sim["error"]), default=None)
 
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from cascade_site.colours import colours_of
 from cascade_site.fields import storable_text
 from runs.sides import Difference, Times, difference
-from sims.gpus import is_captured_gpu
+from sims.gpus import is_other_gpu
 from sims.models import Sim, SimKernel
 
 MOST_RUNS = 20
@@ -27,8 +27,8 @@ class Side:
     @property
     def error(self) -> float | None:
         """Against the real times, if these are of its GPU."""
-        gpu = self.sim.run.trace.gpu
-        return self.sim.error if not gpu or is_captured_gpu(gpu, self.sim.config.get("name", "")) else None
+        elsewhere = is_other_gpu(self.sim.run.trace.gpu, self.sim.config.get("name", ""))
+        return None if elsewhere else self.sim.error
 
 
 @dataclass

@@ -19,7 +19,7 @@ from runs.models import Run
 from runs.pages.frame import render_tab as _render
 from runs.pages.frame import run_of as _run
 from runs.reading import overview_json_of
-from sims.gpus import is_captured_gpu
+from sims.gpus import is_other_gpu
 from sims.limiters import PLACES, Spent
 from sims.models import Sim, SimStatus
 
@@ -59,7 +59,7 @@ def summary(request: HttpRequest, run_id: str) -> HttpResponse:
 def _summary_row(run: Run, sim: Sim, figures: dict[str, Any]) -> dict[str, Any]:
     """A sim with its figures. An error is one only on the GPU that the real times are of; elsewhere two times differ
     because the GPUs do."""
-    elsewhere = bool(run.trace.gpu) and not is_captured_gpu(run.trace.gpu, sim.config.get("name", ""))
+    elsewhere = is_other_gpu(run.trace.gpu, sim.config.get("name", ""))
     real_ns, simulated_ns = figures.get("real_ns"), figures.get("simulated_ns")
     speedup = real_ns / simulated_ns if real_ns and simulated_ns else None
     return {"sim": sim, "figures": figures, "elsewhere": elsewhere, "speedup": speedup}

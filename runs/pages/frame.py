@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from runs.models import ENDED, Run
-from sims.gpus import is_captured_gpu
+from sims.gpus import is_other_gpu
 from sims.models import Sim
 
 TABS = [
@@ -46,7 +46,5 @@ def render_tab(request: HttpRequest, run: Run, tab: str, context: dict[str, Any]
 
 def configs_elsewhere(run: Run) -> set[str]:
     """The run's configs of another GPU than the real times are of: there a difference from real is no error."""
-    if not run.trace.gpu:
-        return set()
     named = Sim.objects.filter(run=run).values_list("gpu_config", "config__name")
-    return {config for config, name in named if not is_captured_gpu(run.trace.gpu, name or "")}
+    return {config for config, name in named if is_other_gpu(run.trace.gpu, name or "")}

@@ -16,6 +16,12 @@ def is_captured_gpu(gpu: str | None, config_name: str) -> bool:
     return bool(models & found) and (wanted & _VARIANTS) == (found & _VARIANTS)
 
 
+def is_other_gpu(gpu: str | None, config_name: str) -> bool:
+    """Whether a config is known not to describe a trace's GPU: what it differs from the real times by is then how much
+    faster or slower the GPU is, and no error."""
+    return bool(gpu) and not is_captured_gpu(gpu, config_name)
+
+
 def _words(name: str) -> set[str]:
     apart = _FAMILY.sub(r"\1 ", _MEMORY_SIZE.sub(" ", name.lower()))
     return set(re.findall(r"[a-z0-9]+", apart))
