@@ -60,3 +60,19 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+class DeletedWholeAdmin(admin.ModelAdmin):
+    """Rows that are deleted with all that belongs to them.
+
+    Django would ask for the right to delete each of these alone, which nobody has, and list them all for confirmation.
+    """
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        known = list(objs)
+        named = [str(one) for one in known]
+        return named, {self.opts.verbose_name_plural: len(named)}, set(), self.in_the_way(known)
+
+    def in_the_way(self, objs: Sequence[Any]) -> list[str]:
+        """What has to be deleted first."""
+        return []

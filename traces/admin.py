@@ -1,5 +1,6 @@
 """The operators' view of traces: what there is, what it takes, what failed."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from django.contrib import admin
@@ -9,10 +10,12 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from cascade_site import formats
-from cascade_site.admin_lists import ReadOnlyAdmin
+from cascade_site.admin_lists import DeletedWholeAdmin, ReadOnlyAdmin
 from cascade_site.storage import delete_tree
 from traces.models import Trace, TraceKernel
 from traces.stored import Stored, stored_of
+
+MOST_RUNS_NAMED = 20
 
 
 class ListedTrace(Protocol):
@@ -32,7 +35,7 @@ class TraceList(ChangeList):
 
 
 @admin.register(Trace)
-class TraceAdmin(admin.ModelAdmin):
+class TraceAdmin(DeletedWholeAdmin):
     """Traces by size and state. One that no run uses can be removed, its files with it."""
 
     list_display = [
@@ -75,6 +78,11 @@ class TraceAdmin(admin.ModelAdmin):
     @admin.display(description="page")
     def page(self, trace: Trace) -> str:
         return format_html('<a href="/traces/{}">open</a>', trace.id)
+
+    def in_the_way(self, objs: Sequence[Trace]) -> list[str]:
+        return [
+            f"run {run_id}" for trace in objs for run_id in trace.runs.values_list("pk", flat=True)[:MOST_RUNS_NAMED]
+        ]
 
     def delete_model(self, request: HttpRequest, obj: Trace) -> None:
         """The row first: files without a row are swept, a row without files would be a broken trace."""

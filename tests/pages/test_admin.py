@@ -177,3 +177,15 @@ def test_a_wrong_value_is_refused_at_the_field(operator: Client) -> None:
     answer = save(operator, GpuConfig.objects.get(pk="SM80_A100").spec | {"sms": "many"})
     assert answer.status_code == 200
     assert "sms" in str(answer.context["adminform"].form.errors["spec"])
+
+
+def test_a_trace_with_runs_is_not_deleted(operator: Client, run: Run) -> None:
+    page = operator.post(f"/admin/traces/trace/{run.trace_id}/delete/", {"post": "yes"}).content.decode()
+    assert f"run {run.id}" in page
+    assert Trace.objects.filter(pk=run.trace_id).exists()
+
+
+def test_an_ended_run_is_deleted_with_all_that_belongs_to_it(operator: Client, finished: Run) -> None:
+    operator.post(f"/admin/runs/run/{finished.id}/delete/", {"post": "yes"})
+    assert not Run.objects.exists()
+    assert not Sim.everything.exists()
