@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
@@ -85,15 +86,21 @@ class TraceAdmin(DeletedWholeAdmin):
         ]
 
     def delete_model(self, request: HttpRequest, obj: Trace) -> None:
-        """The row first: files without a row are swept, a row without files would be a broken trace."""
+        """The files once the row is gone for certain: a row without files would be a broken trace."""
         prefix = obj.prefix
         super().delete_model(request, obj)
         if prefix:
-            delete_tree(prefix)
+            transaction.on_commit(lambda: _delete_files(prefix), robust=True)
 
     def delete_queryset(self, request: HttpRequest, queryset: "QuerySet[Trace]") -> None:
         for trace in queryset:
             self.delete_model(request, trace)
+
+
+def _delete_files(prefix: str) -> None:
+    # A trace that has taken the name meanwhile has cleared the place for its own files.
+    if not Trace.objects.filter(prefix=prefix).exists():
+        delete_tree(prefix)
 
 
 @admin.register(TraceKernel)

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.test import Client
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks
 
 from runs.models import Run
 from sims.failures import reason_of
@@ -177,6 +179,19 @@ def test_a_wrong_value_is_refused_at_the_field(operator: Client) -> None:
     answer = save(operator, GpuConfig.objects.get(pk="SM80_A100").spec | {"sms": "many"})
     assert answer.status_code == 200
     assert "sms" in str(answer.context["adminform"].form.errors["spec"])
+
+
+def test_a_traces_files_go_when_its_row_is_gone_for_certain(
+    operator: Client, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+) -> None:
+    make_trace("old", prefix="traces/old")
+    kept = default_storage.save("traces/old/kernelslist.g", ContentFile(b"kernel-1.traceg\n"))
+    with django_capture_on_commit_callbacks() as after_commit:
+        operator.post("/admin/traces/trace/old/delete/", {"post": "yes"})
+        assert default_storage.exists(kept)
+    for callback in after_commit:
+        callback()
+    assert not default_storage.exists(kept)
 
 
 def test_a_trace_with_runs_is_not_deleted(operator: Client, run: Run) -> None:
