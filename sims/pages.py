@@ -1,9 +1,9 @@
-"""The pages of sims, of one simulated kernel, and of the GPU configs."""
+"""The pages of sims and of the GPU configs."""
 
 import heapq
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from cascade_site.charts.roofline import MOST_POINTS, KernelPoint, roofline_chart
@@ -12,8 +12,8 @@ from cascade_site.colours import colours_by_config
 from cascade_site.pages import page
 from cascade_site.tables import Column, Table
 from sims.gpus import is_captured_gpu, spec_from_dict
-from sims.limiters import PLACES, Spent, cycles_by_place
-from sims.models import GpuConfig, Sim, SimKernel
+from sims.limiters import PLACES, Spent
+from sims.models import GpuConfig, Sim
 from sims.shown import differing_names, value_names, value_of
 from sims.simulators.registry import simulators_for
 from traces.times.names import demangled, short_name
@@ -76,7 +76,7 @@ def sim_detail(request: HttpRequest, sim_id: str) -> HttpResponse:
         "section": "runs",
         "sim": sim,
         "run": sim.run,
-        "against": _against_real(sim, sim.error),
+        "against": against_real(sim, sim.error),
         "colours": colours_by_config(sim.run.sims.values_list("gpu_config", flat=True)),
         "table": table,
         "live": not sim.has_ended,
@@ -95,7 +95,7 @@ def _short_names(sim: Sim) -> dict[str, str]:
     return {name: short_name(name, 80) for name in names if len(name) <= MOST_CHARACTERS}
 
 
-def _against_real(sim: Sim, error: float | None) -> dict[str, Any]:
+def against_real(sim: Sim, error: float | None) -> dict[str, Any]:
     """How far a simulated time is off the real one; on another GPU than the real one's, how much faster it is."""
     gpu = sim.run.trace.gpu
     elsewhere = bool(gpu) and not is_captured_gpu(gpu, sim.config.get("name", ""))
@@ -119,37 +119,6 @@ def _roofline(sim: Sim, rows: list[dict[str, Any]], total_ns: float) -> Any:
         for row in longest
     ]
     return roofline_chart(spec_from_dict(sim.config), points, total_ns)
-
-
-@page()
-def kernel_detail(request: HttpRequest, sim_id: str, index: int) -> HttpResponse:
-    kernel = SimKernel.objects.select_related("sim", "sim__run__trace").filter(sim_id=sim_id, index=index).first()
-    if kernel is None:
-        raise Http404
-    stats = kernel.stats
-    rows = [{"name": name, "value": value} for name, value in sorted(stats.items())]
-    table = Table(
-        request,
-        [Column("name", "Statistic", "name"), Column("value", "Value", "number")],
-        rows,
-        title=f"{sim_id}-kernel-{index}",
-        page_rows=500,
-    )
-    spent = Spent(cycles_by_place(stats))
-    real = kernel.sim.run.trace.kernels.filter(index=index).first()
-    real_ns = real.real_ns if real else None
-    error = kernel.simulated_ns / real_ns - 1 if real_ns and kernel.simulated_ns is not None else None
-    context = {
-        "section": "runs",
-        "kernel": kernel,
-        "sim": kernel.sim,
-        "real": real,
-        "against": _against_real(kernel.sim, error),
-        "spent": spent if spent.cycles else None,
-        "stack": stack_chart("Where its cycles went", PLACES, [(kernel.sim.gpu_config, spent.cycles)]),
-        "table": table,
-    }
-    return table.export() or render(request, "sims/kernel.html", context)
 
 
 @page()

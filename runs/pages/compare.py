@@ -182,6 +182,7 @@ def _kernel_table(request: HttpRequest, compared: Comparison) -> Table:
         ]
     columns.append(Column("worst", "Largest", "percent", help="The largest difference of all sides"))
     make = matrix_by_name if by_name else matrix
+    beside = urlencode([("with", side.sim.id) for side in compared.others])
     rows = make(compared.names, compared.baseline.times, [side.times for side in compared.others], _threshold(request))
     return Table(
         request,
@@ -189,7 +190,7 @@ def _kernel_table(request: HttpRequest, compared: Comparison) -> Table:
         ColumnRows(rows),
         sort="-worst",
         title="comparison",
-        dress=None if by_name else lambda row: {"href": f"/sims/{sim_id}/kernels/{row['index']}"},
+        dress=None if by_name else lambda row: {"href": f"/sims/{sim_id}/kernels/{row['index']}?{beside}"},
     )
 
 

@@ -120,9 +120,7 @@ class Command(BaseCommand):
 
         run = launch_sample()
         if any(sim.simulator == "builtin" for sim in run.sims.all()):
-            self.stdout.write(
-                "The simulator compiles itself before its very first kernel, which takes about a minute."
-            )
+            self.stdout.write("The simulator compiles itself before its very first kernel, which takes about a minute.")
         run = watching.watch(run, on_look=launcher.tend)
         for line in watching.describe_end(run):
             self.stdout.write(line)
