@@ -14,6 +14,7 @@ from cascade_site.tables import Column, Table
 from sims.gpus import is_captured_gpu, spec_from_dict
 from sims.limiters import PLACES, Spent
 from sims.models import GpuConfig, Sim
+from sims.models.gpu_config import Origin
 from sims.shown import differing_names, value_names, value_of
 from sims.simulators.registry import simulators_for
 from traces.times.names import demangled, short_name
@@ -123,6 +124,7 @@ def _roofline(sim: Sim, rows: list[dict[str, Any]], total_ns: float) -> Any:
 
 @page()
 def gpu_configs(request: HttpRequest) -> HttpResponse:
+    unreadable = GpuConfig.objects.follow_folders()
     rows = []
     for config in GpuConfig.objects.all():
         row = config.facts()
@@ -131,16 +133,19 @@ def gpu_configs(request: HttpRequest) -> HttpResponse:
         row["href"] = f"/gpu-configs/{config.id}"
         rows.append(row)
     table = Table(request, CONFIG_COLUMNS, rows, search=("id", "name", "architecture"), title="gpu-configs")
-    return table.export() or render(request, "sims/gpu_configs.html", {"section": "gpu-configs", "table": table})
+    context = {"section": "gpu-configs", "table": table, "unreadable": unreadable}
+    return table.export() or render(request, "sims/gpu_configs.html", context)
 
 
 @page()
 def gpu_config(request: HttpRequest, config_id: str) -> HttpResponse:
+    unreadable = GpuConfig.objects.follow_folders()
     config = get_object_or_404(GpuConfig, pk=config_id)
     other = GpuConfig.objects.filter(pk=request.GET.get("against", "")).first()
     context: dict[str, Any] = {
         "section": "gpu-configs",
         "config": config,
+        "unreadable": unreadable.get(config.id) if config.origin == Origin.ACCELSIM else None,
         "facts": config.facts(),
         "others": GpuConfig.objects.exclude(pk=config.pk),
         "other": other,

@@ -50,7 +50,9 @@ def compare(request: HttpRequest) -> HttpResponse:
         "many": len(differences) > MOST_OPEN,
         "bars": bar_chart("Time of all kernels", [_bar(compared, *row) for row in compared.rows]),
         "limits": [(side, Spent(side.sim.spent)) for side in compared.sides if side.sim.spent],
-        "stack": stack_chart("Where the cycles went", PLACES, [(side.label, side.sim.spent) for side in compared.sides]),
+        "stack": stack_chart(
+            "Where the cycles went", PLACES, [(side.label, side.sim.spent) for side in compared.sides]
+        ),
         "scatter": scatter,
         "axis": axis,
         "table": table,

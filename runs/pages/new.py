@@ -77,6 +77,7 @@ def _launch(request: HttpRequest, trace: Trace, form: LaunchForm, problems: dict
 
 
 def _context(request: HttpRequest, trace: Trace, form: LaunchForm, problems: dict[str, str]) -> dict[str, Any]:
+    GpuConfig.objects.follow_folders()
     cards = [_card(config, trace, form) for config in GpuConfig.objects.all()]
     changes: list[dict[str, Any]] = []
     try:
