@@ -5,7 +5,10 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
+from cascade_site.cells import NOTHING
 from cascade_site.charts.roofline import MOST_POINTS, KernelPoint, roofline_chart
 from cascade_site.charts.stack import stack_chart
 from cascade_site.colours import colours_by_config
@@ -38,6 +41,13 @@ KERNEL_COLUMNS = [
     Column("source", "Source"),
 ]
 
+
+def _remarks_cell(row: dict[str, Any]) -> SafeString:
+    """How many there are; the config's page and the exports have their text."""
+    count = len(row["warnings"])
+    return format_html('<a href="{}">{}</a>', row["href"], count) if count else NOTHING
+
+
 CONFIG_COLUMNS = [
     Column("id", "Config", "link"),
     Column("name", "GPU"),
@@ -55,7 +65,7 @@ CONFIG_COLUMNS = [
     Column("l2_bytes", "L2", "size"),
     Column("simulators", "Simulators here"),
     Column("origin", "From"),
-    Column("remark", "Remarks", "words"),
+    Column("remark", "Remarks", "words", show=_remarks_cell),
 ]
 
 

@@ -38,7 +38,8 @@ class Card:
 def run_new(request: HttpRequest) -> HttpResponse:
     trace_id = request.POST.get("trace") or request.GET.get("trace")
     if not trace_id:
-        return render(request, "runs/choose_trace.html", {"section": "runs", "traces": _ready_traces()})
+        context = {"section": "runs", "traces": _ready_traces(), "configs": request.GET.getlist("config")}
+        return render(request, "runs/choose_trace.html", context)
     trace = get_object_or_404(Trace, pk=trace_id)
     form = LaunchForm.from_query(request.POST if request.method == "POST" else _start(request))
     problems: dict[str, str] = {}

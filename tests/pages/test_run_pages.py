@@ -7,7 +7,7 @@ from django.test import Client
 
 from runs.launch import LaunchRequest, launch
 from runs.models import Run
-from sims.models import Sim, SimKernel
+from sims.models import GpuConfig, Sim, SimKernel
 from tests.pages.conftest import CONFIGS, finish, make_trace
 from traces.models import Trace
 
@@ -197,3 +197,17 @@ def test_ipc_is_shown_in_three_digits(browser: Client, finished: Run) -> None:
 
 def test_a_bandwidth_is_shown_in_whole_gigabytes(browser: Client) -> None:
     assert ">2,039</td>" in browser.get("/gpu-configs").content.decode()
+
+
+def test_many_remarks_about_a_config_take_no_more_than_a_count_in_the_table(browser: Client) -> None:
+    GpuConfig.objects.filter(pk="SM80_A100").update(warnings=["The first of them.", "The second one."])
+    assert (
+        '<td class="words"><a href="/gpu-configs/SM80_A100">2</a></td>' in browser.get("/gpu-configs").content.decode()
+    )
+    assert "The second one." in browser.get("/gpu-configs?format=csv").content.decode()
+
+
+def test_a_config_leads_to_a_run_on_it_of_any_trace(browser: Client, trace: Trace) -> None:
+    assert 'href="/runs/new?config=SM80_A100"' in browser.get("/gpu-configs/SM80_A100").content.decode()
+    chosen = browser.get("/runs/new?config=SM80_A100").content.decode()
+    assert '<input type="hidden" name="config" value="SM80_A100">' in chosen
