@@ -41,6 +41,10 @@ def test_an_archive_is_taken_in(tmp_path: Path) -> None:
     assert json.loads(run("ingest_trace", archive, "--json", "--name", "given"))["id"] == "given"
 
 
+def test_a_list_of_kernels_stands_for_its_folder() -> None:
+    assert "6 kernels" in run("ingest_trace", SAMPLE_RUN_DIRECTORY / "traced/traces/kernelslist.g", "--name", "bare")
+
+
 def test_a_folder_can_be_read_where_it_is(storage: Path) -> None:
     run("ingest_trace", SAMPLE_RUN_DIRECTORY, "--in-place")
     assert Trace.objects.get().folder == str(SAMPLE_RUN_DIRECTORY)
