@@ -41,6 +41,7 @@ def summary(request: HttpRequest, run_id: str) -> HttpResponse:
         "answer": answer(
             {row["sim"].gpu_config: row["figures"] for row in finished}, names, run.trace.gpu, run.trace.real_ns
         ),
+        "preparing": _is_preparing(sims),
         "partial": any(sim.simulated_ns for sim in sims),
         "rows": rows,
         "bars": _time_bars(run, finished),
@@ -54,6 +55,12 @@ def summary(request: HttpRequest, run_id: str) -> HttpResponse:
         "sweep": _sweep(run, finished),
     }
     return _render(request, run, "", context)
+
+
+def _is_preparing(sims: list[Sim]) -> bool:
+    """Whether the built-in simulator is at work and has not come to a first kernel anywhere."""
+    at_work = any(sim.status == SimStatus.RUNNING and sim.simulator == "builtin" for sim in sims)
+    return at_work and not any(sim.kernels_done or sim.progress.get("instructions_per_s") for sim in sims)
 
 
 def _summary_row(run: Run, sim: Sim, figures: dict[str, Any]) -> dict[str, Any]:

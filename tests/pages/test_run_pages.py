@@ -26,6 +26,15 @@ def test_a_run_without_results_says_what_comes_next(browser: Client, run: Run, t
     assert browser.get(f"/runs/{run.id}{tab}").status_code == 200
 
 
+@pytest.mark.parametrize(("kernels_done", "told"), [(0, True), (1, False)])
+def test_until_a_first_kernel_the_built_in_simulator_is_said_to_compile(
+    browser: Client, trace: Trace, kernels_done: int, told: bool
+) -> None:
+    run = launch(trace, LaunchRequest(CONFIGS, simulator="builtin"))
+    run.sims.update(status="running", kernels_done=kernels_done)
+    assert ("compiles its code" in browser.get(f"/runs/{run.id}").content.decode()) is told
+
+
 def test_the_summary_answers_in_one_sentence(browser: Client, finished: Run) -> None:
     page = browser.get(f"/runs/{finished.id}").content.decode()
     assert "would take 6.60 µs" in page
