@@ -86,7 +86,7 @@ def end_with(status: SimStatus) -> Any:
         (["sample", CONFIG, "--set", "l2_bytes"], "NAME=VALUE"),
         (["sample", CONFIG, "--sweep", "core_clock_mhz="], "is no sweep"),
         (["sample", CONFIG, "--option", "exact"], "is no option"),
-        (["sample", CONFIG, "--option", "warp=9"], "is no option"),
+        (["sample", CONFIG, "--option", "warp=9"], "warp is no option"),
     ],
 )
 def test_what_cannot_be_launched_is_one_sentence(arguments: list[str], sentence: str) -> None:
