@@ -220,3 +220,15 @@ def test_a_config_leads_to_a_run_on_it_of_any_trace(browser: Client, trace: Trac
     assert 'href="/runs/new?config=SM80_A100"' in browser.get("/gpu-configs/SM80_A100").content.decode()
     chosen = browser.get("/runs/new?config=SM80_A100").content.decode()
     assert '<input type="hidden" name="config" value="SM80_A100">' in chosen
+
+
+def test_a_run_that_has_ended_leads_to_where_it_is_deleted(
+    browser: Client, finished: Run, admin_client: Client
+) -> None:
+    address = f"/admin/runs/run/{finished.id}/delete/"
+    assert f'href="{address}"' in browser.get(f"/runs/{finished.id}").content.decode()
+    assert admin_client.get(address).status_code == 200
+
+
+def test_a_run_at_work_cannot_be_deleted(browser: Client, run: Run) -> None:
+    assert "/delete/" not in browser.get(f"/runs/{run.id}").content.decode()
