@@ -7,6 +7,8 @@ from urllib.parse import urlencode
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from cascade_site.charts.stack import stack_chart
 from cascade_site.colours import colours_of
@@ -115,7 +117,7 @@ def _sides(kernels: list[SimKernel]) -> list[Side]:
 
 def _table(request: HttpRequest, sides: list[Side], only_differing: bool) -> Table:
     first, others = sides[0], sides[1:]
-    columns = [Column("name", "Statistic", "name")]
+    columns = [Column("name", "Statistic", "words", show=_statistic)]
     if others:
         columns.append(Column("value", first.label, "number", colour=first.colour, export_as=first.label))
     else:
@@ -142,6 +144,11 @@ def _table(request: HttpRequest, sides: list[Side], only_differing: bool) -> Tab
             row[f"change{place}"] = value / values[0] - 1 if value is not None and values[0] else None
         rows.append(row)
     return Table(request, columns, rows, title=f"{first.kernel.sim_id}-kernel-{first.kernel.index}", page_rows=500)
+
+
+def _statistic(row: dict[str, Any]) -> SafeString:
+    """In full: the names differ at their ends."""
+    return format_html('<span class="mono">{}</span>', row["name"])
 
 
 def _neighbour(kernel: SimKernel, wanted: list[str], direction: int) -> str | None:
