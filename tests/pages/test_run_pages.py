@@ -232,3 +232,20 @@ def test_a_run_that_has_ended_leads_to_where_it_is_deleted(
 
 def test_a_run_at_work_cannot_be_deleted(browser: Client, run: Run) -> None:
     assert "/delete/" not in browser.get(f"/runs/{run.id}").content.decode()
+
+
+def test_a_speed_up_is_over_the_captured_gpu_in_the_same_simulation(browser: Client, trace: Trace) -> None:
+    run = launch(trace, LaunchRequest(CONFIGS, simulator="replay"))
+    finish(run, 2.0)
+    SimKernel.objects.filter(sim__run=run, sim__gpu_config="SM80_A100").update(simulated_ns=1000)
+    page = browser.get(f"/runs/{run.id}").content.decode()
+    assert "Time on the GeForce RTX 3070 over this one, both simulated" in page
+    assert "4.00× as fast as the GeForce RTX 3070" in page
+
+
+def test_a_speed_up_is_over_the_real_run_where_the_captured_gpu_was_not_simulated(
+    browser: Client, trace: Trace
+) -> None:
+    run = launch(trace, LaunchRequest(["SM80_A100"], simulator="replay"))
+    finish(run, 0.5)
+    assert "2.00× as fast as the real run" in browser.get(f"/runs/{run.id}").content.decode()
