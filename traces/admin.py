@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from cascade_site import formats
-from cascade_site.admin_lists import ReadOnlyAdmin
+from cascade_site.admin_lists import ReadOnlyAdmin, WithBelongings
 from cascade_site.storage import delete_tree
 from traces.models import Trace, TraceKernel
 from traces.stored import Stored, stored_of
@@ -32,7 +32,7 @@ class TraceList(ChangeList):
 
 
 @admin.register(Trace)
-class TraceAdmin(admin.ModelAdmin):
+class TraceAdmin(WithBelongings):
     """Traces by size and state. One that no run uses can be removed, its files with it."""
 
     list_display = [
