@@ -64,6 +64,14 @@ def test_waiting_prints_a_table_of_the_ended_run(monkeypatch: pytest.MonkeyPatch
     assert "total" in table
 
 
+def test_without_a_terminal_waiting_draws_no_progress(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sims.tasks.simulate.delay", end_with(SimStatus.FINISHED))
+    launch_run("sample", CONFIG, "--simulator", "replay", "--wait")
+    assert capsys.readouterr().err == ""
+
+
 def test_waiting_for_a_run_that_fails_is_a_failure_with_its_reason(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

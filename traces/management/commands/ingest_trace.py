@@ -77,7 +77,7 @@ def _ingest(path: Path, wishes: Wishes, in_place: bool) -> Trace:
 
 
 class _Bar:
-    """A progress bar that appears with the first byte."""
+    """A progress bar that appears with the first byte, on a terminal."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
@@ -87,7 +87,7 @@ class _Bar:
         if self._quiet:
             return
         if self._bar is None:
-            self._bar = tqdm(total=total, unit="B", unit_scale=True, desc="storing", leave=False)
+            self._bar = tqdm(total=total, unit="B", unit_scale=True, desc="storing", leave=False, disable=None)
         self._bar.update(done - self._bar.n)
 
     def close(self) -> None:
