@@ -10,10 +10,11 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
+from django.db.models import PROTECT, QuerySet
 from django.http import HttpRequest
 
 MOST_COUNTED = 10_000
+MOST_NAMED = 20
 
 
 def value_filter(name: str, values: Sequence[str]) -> type[admin.SimpleListFilter]:
@@ -62,17 +63,34 @@ class ReadOnlyAdmin(admin.ModelAdmin):
         return False
 
 
-class DeletedWholeAdmin(admin.ModelAdmin):
-    """Rows that are deleted with all that belongs to them.
+class WithBelongings(admin.ModelAdmin):
+    """Rows that are deleted with what belongs to them. Of that nobody needs to hold a permission: only the app writes it,
+    and without its owner it is nothing. It is counted and not listed, for there may be a million rows of it."""
 
-    Django would ask for the right to delete each of these alone, which nobody has, and list them all for confirmation.
-    """
+    def get_deleted_objects(
+        self, objs: Any, request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        chosen = list(objs)
+        rows = self.model._base_manager.filter(pk__in=[row.pk for row in chosen])
+        counts = {str(self.opts.verbose_name_plural): len(chosen)}
+        protected = _belongings(rows, counts)
+        needed = (
+            set() if all(self.has_delete_permission(request, row) for row in chosen) else {str(self.opts.verbose_name)}
+        )
+        return [str(row) for row in chosen], counts, needed, protected
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        known = list(objs)
-        named = [str(one) for one in known]
-        return named, {self.opts.verbose_name_plural: len(named)}, set(), self.in_the_way(known)
 
-    def in_the_way(self, objs: Sequence[Any]) -> list[str]:
-        """What has to be deleted first."""
-        return []
+def _belongings(rows: "QuerySet[Any]", counts: dict[str, int]) -> list[str]:
+    """Count what would go with some rows; what stands in the way of that, the first of it."""
+    protected = []
+    for relation in rows.model._meta.related_objects:
+        model = relation.related_model
+        if model is rows.model:  # a sim's shards are its run's too
+            continue
+        found = model._base_manager.filter(**{f"{relation.field.name}__in": rows.order_by().values("pk")})
+        if relation.on_delete is PROTECT:
+            protected += [f"{model._meta.verbose_name} {row}" for row in found[:MOST_NAMED]]
+        elif count := found.count():
+            counts[str(model._meta.verbose_name_plural)] = count
+            protected += _belongings(found, counts)
+    return protected

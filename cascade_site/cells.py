@@ -39,6 +39,7 @@ _SHOWN: dict[str, Callable[[Any, Row], SafeString | str]] = {
     "percent": _plain(tags.percent),
     "error": _plain(tags.error),
     "delta": _plain(tags.delta),
+    "change": _plain(tags.change),
     "ratio": _plain(tags.ratio),
     "si": _plain(tags.si),
     "dim3": _plain(tags.dim3),

@@ -19,6 +19,7 @@ from runs.pages import (
     new,
     timeline,
 )
+from sims import kernel_page
 from sims import pages as sim_pages
 from traces import pages as trace_pages
 
@@ -46,7 +47,7 @@ urlpatterns = [
     path("runs/<str:run_id>/name", changing.rename),
     path("runs/<str:run_id>/baseline", changing.baseline),
     path("sims/<str:sim_id>", sim_pages.sim_detail),
-    path("sims/<str:sim_id>/kernels/<int:index>", sim_pages.kernel_detail),
+    path("sims/<str:sim_id>/kernels/<int:index>", kernel_page.kernel_detail),
     path("compare", compare.compare),
     path("compare/timelines", lanes.lanes),
     path("gpu-configs", sim_pages.gpu_configs),

@@ -5,14 +5,14 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from cascade_site.admin_lists import DeletedWholeAdmin, value_filter
+from cascade_site.admin_lists import WithBelongings, value_filter
 from runs.events import forget
 from runs.models import ENDED, Run
 from sims.simulators.registry import AUTO, NAMES
 
 
 @admin.register(Run)
-class RunAdmin(DeletedWholeAdmin):
+class RunAdmin(WithBelongings):
     """Runs: filtered by state, cancelled, and removed with all that belongs to them."""
 
     list_display = ["id", "name", "page", "trace_id", "simulator", "status", "created_at", "started_at", "finished_at"]

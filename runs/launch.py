@@ -15,6 +15,7 @@ from sims.gpus import OverrideError
 from sims.gpus.serial import spec_to_dict
 from sims.gpus.spec import GpuSpec
 from sims.models import GpuConfig, Sim
+from sims.models.gpu_config import Origin
 from sims.simulators.registry import choose
 from traces.models import Trace, TraceStatus
 
@@ -134,7 +135,13 @@ def _why_not_ready(trace: Trace) -> str:
 
 
 def _specs(config_ids: list[str]) -> dict[str, GpuSpec]:
+    unreadable = GpuConfig.objects.follow_folders()
     configs = GpuConfig.objects.in_bulk(config_ids)
+    for config_id in config_ids:
+        # One that an operator has made is not the folder's.
+        if config_id in unreadable and (config_id not in configs or configs[config_id].origin != Origin.OPERATOR):
+            problem = unreadable[config_id]
+            raise LaunchError("gpu_configs", f"The files of GPU config '{config_id}' cannot be used: {problem}")
     unknown = [config_id for config_id in config_ids if config_id not in configs]
     if unknown:
         known = ", ".join(GpuConfig.objects.values_list("id", flat=True))

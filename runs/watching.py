@@ -13,10 +13,15 @@ from traces.times.names import short_name
 LOOK_S = 0.5
 NAME_WIDTH = 40
 
+_REAL_NOTE = (
+    "Times in microseconds; in brackets the difference from the real time, an error only on the GPU that it is of."
+)
+
 
 def watch(run: Run, on_look: Callable[[], None] = lambda: None, show: bool = True) -> Run:
-    """Show a run's progress until it has ended; the run as it then is."""
-    with tqdm(total=run.kernels_total or None, desc=run.id, unit="kernel", disable=not show, leave=False) as bar:
+    """Show a run's progress, where a terminal looks, until it has ended; the run as it then is."""
+    hidden = None if show else True
+    with tqdm(total=run.kernels_total or None, desc=run.id, unit="kernel", disable=hidden, leave=False) as bar:
         while True:
             run = Run.objects.with_sims().get(pk=run.pk)
             bar.total = run.kernels_total or None
@@ -58,7 +63,7 @@ def comparison_table(run: Run) -> str:
             *lines[1:-1],
             rule,
             lines[-1],
-            "Times in microseconds; in brackets the difference from the real time, an error only on the GPU that it is of.",
+            _REAL_NOTE if has_real else "Times in microseconds.",
         ]
     )
 

@@ -61,6 +61,7 @@ class GpuConfigViewSet(ApiViewSet):
         responses=GpuConfigSerializer(many=True),
     )
     def list(self, request: Request) -> Response:
+        GpuConfig.objects.follow_folders()
         configs = GpuConfig.objects.all()
         return Response([config.facts() | {"simulators": simulators_for(config.as_spec)} for config in configs])
 

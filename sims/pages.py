@@ -1,12 +1,15 @@
-"""The pages of sims, of one simulated kernel, and of the GPU configs."""
+"""The pages of sims and of the GPU configs."""
 
 import heapq
 from collections.abc import Iterator
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
+from cascade_site.cells import NOTHING
 from cascade_site.charts.roofline import MOST_POINTS, KernelPoint, roofline_chart
 from cascade_site.charts.stack import stack_chart
 from cascade_site.colours import colours_by_config
@@ -14,8 +17,9 @@ from cascade_site.fields import storable_text
 from cascade_site.pages import page
 from cascade_site.tables import Column, Table
 from sims.gpus import is_other_gpu, spec_from_dict
-from sims.limiters import PLACES, Spent, cycles_by_place
-from sims.models import GpuConfig, Sim, SimKernel
+from sims.limiters import PLACES, Spent
+from sims.models import GpuConfig, Sim
+from sims.models.gpu_config import Origin
 from sims.shown import differing_names, value_names, value_of
 from sims.simulators.registry import simulators_for
 from traces.spellings import MOST_NAMES, spellings
@@ -37,6 +41,13 @@ KERNEL_COLUMNS = [
     Column("source", "Source"),
 ]
 
+
+def _remarks_cell(row: dict[str, Any]) -> SafeString:
+    """How many there are; the config's page and the exports have their text."""
+    count = len(row["warnings"])
+    return format_html('<a href="{}">{}</a>', row["href"], count) if count else NOTHING
+
+
 CONFIG_COLUMNS = [
     Column("id", "Config", "link"),
     Column("name", "GPU"),
@@ -54,7 +65,7 @@ CONFIG_COLUMNS = [
     Column("l2_bytes", "L2", "size"),
     Column("simulators", "Simulators here"),
     Column("origin", "From"),
-    Column("remark", "Remarks", "words"),
+    Column("remark", "Remarks", "words", show=_remarks_cell),
 ]
 
 
@@ -76,7 +87,7 @@ def sim_detail(request: HttpRequest, sim_id: str) -> HttpResponse:
         "section": "runs",
         "sim": sim,
         "run": sim.run,
-        "against": _against_real(sim, sim.error),
+        "against": against_real(sim, sim.error),
         "colours": colours_by_config(sim.run.sims.values_list("gpu_config", flat=True)),
         "table": table,
         "live": not sim.has_ended,
@@ -94,7 +105,7 @@ def _traced_names(sim: Sim) -> Iterator[str]:
     return names.iterator(chunk_size=MOST_NAMES)
 
 
-def _against_real(sim: Sim, error: float | None) -> dict[str, Any]:
+def against_real(sim: Sim, error: float | None) -> dict[str, Any]:
     """How far a simulated time is off the real one; on another GPU than the real one's, how much faster it is."""
     gpu = sim.run.trace.gpu
     elsewhere = is_other_gpu(gpu, sim.config.get("name", ""))
@@ -121,38 +132,8 @@ def _roofline(sim: Sim, rows: list[dict[str, Any]], total_ns: float) -> Any:
 
 
 @page()
-def kernel_detail(request: HttpRequest, sim_id: str, index: int) -> HttpResponse:
-    kernel = SimKernel.objects.select_related("sim", "sim__run__trace").filter(sim_id=sim_id, index=index).first()
-    if kernel is None:
-        raise Http404
-    stats = kernel.stats
-    rows = [{"name": name, "value": value} for name, value in sorted(stats.items())]
-    table = Table(
-        request,
-        [Column("name", "Statistic", "name"), Column("value", "Value", "number")],
-        rows,
-        title=f"{sim_id}-kernel-{index}",
-        page_rows=500,
-    )
-    spent = Spent(cycles_by_place(stats))
-    real = kernel.sim.run.trace.kernels.filter(index=index).first()
-    real_ns = real.real_ns if real else None
-    error = kernel.simulated_ns / real_ns - 1 if real_ns and kernel.simulated_ns is not None else None
-    context = {
-        "section": "runs",
-        "kernel": kernel,
-        "sim": kernel.sim,
-        "real": real,
-        "against": _against_real(kernel.sim, error),
-        "spent": spent if spent.cycles else None,
-        "stack": stack_chart("Where its cycles went", PLACES, [(kernel.sim.gpu_config, spent.cycles)]),
-        "table": table,
-    }
-    return table.export() or render(request, "sims/kernel.html", context)
-
-
-@page()
 def gpu_configs(request: HttpRequest) -> HttpResponse:
+    unreadable = GpuConfig.objects.follow_folders()
     rows = []
     for config in GpuConfig.objects.all():
         row = config.facts()
@@ -161,16 +142,19 @@ def gpu_configs(request: HttpRequest) -> HttpResponse:
         row["href"] = f"/gpu-configs/{config.id}"
         rows.append(row)
     table = Table(request, CONFIG_COLUMNS, rows, search=("id", "name", "architecture"), title="gpu-configs")
-    return table.export() or render(request, "sims/gpu_configs.html", {"section": "gpu-configs", "table": table})
+    context = {"section": "gpu-configs", "table": table, "unreadable": unreadable}
+    return table.export() or render(request, "sims/gpu_configs.html", context)
 
 
 @page()
 def gpu_config(request: HttpRequest, config_id: str) -> HttpResponse:
+    unreadable = GpuConfig.objects.follow_folders()
     config = get_object_or_404(GpuConfig, pk=config_id)
     other = GpuConfig.objects.filter(pk=storable_text(request.GET.get("against", ""))).first()
     context: dict[str, Any] = {
         "section": "gpu-configs",
         "config": config,
+        "unreadable": unreadable.get(config.id) if config.origin == Origin.ACCELSIM else None,
         "facts": config.facts(),
         "others": GpuConfig.objects.exclude(pk=config.pk),
         "other": other,

@@ -1,6 +1,5 @@
 """The operators' view of traces: what there is, what it takes, what failed."""
 
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 from django.contrib import admin
@@ -11,12 +10,10 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from cascade_site import formats
-from cascade_site.admin_lists import DeletedWholeAdmin, ReadOnlyAdmin
+from cascade_site.admin_lists import ReadOnlyAdmin, WithBelongings
 from cascade_site.storage import delete_tree
 from traces.models import Trace, TraceKernel
 from traces.stored import Stored, stored_of
-
-MOST_RUNS_NAMED = 20
 
 
 class ListedTrace(Protocol):
@@ -36,7 +33,7 @@ class TraceList(ChangeList):
 
 
 @admin.register(Trace)
-class TraceAdmin(DeletedWholeAdmin):
+class TraceAdmin(WithBelongings):
     """Traces by size and state. One that no run uses can be removed, its files with it."""
 
     list_display = [
@@ -79,11 +76,6 @@ class TraceAdmin(DeletedWholeAdmin):
     @admin.display(description="page")
     def page(self, trace: Trace) -> str:
         return format_html('<a href="/traces/{}">open</a>', trace.id)
-
-    def in_the_way(self, objs: Sequence[Trace]) -> list[str]:
-        return [
-            f"run {run_id}" for trace in objs for run_id in trace.runs.values_list("pk", flat=True)[:MOST_RUNS_NAMED]
-        ]
 
     def delete_model(self, request: HttpRequest, obj: Trace) -> None:
         """The files once the row is gone for certain: a row without files would be a broken trace."""

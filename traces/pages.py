@@ -145,6 +145,7 @@ def trace_detail(request: HttpRequest, trace_id: str) -> HttpResponse:
         "table": table,
         "grouped": grouped,
         "fold": fold,
+        "counted": any(kernel["instructions"] is not None for kernel in kernels),
         "identical": sum(1 for kernel in kernels if kernel["identical_to"]),
         "steps": Table(request, STEP_COLUMNS, _steps(kernels), name="steps", title=f"{trace.id}-steps", page_rows=20),
         "provenance": sorted(trace.metadata.items()),

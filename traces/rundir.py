@@ -145,9 +145,8 @@ def _find_trace_folder(files: Mapping[str, int]) -> str:
     # A run directory may keep the raw trace beside the post-processed one: its agreed place wins.
     preferred = [folder for folder in folders if f"/{folder}".endswith(f"/{TRACE_FOLDER}")] or folders
     if len(preferred) > 1:
-        raise TraceError(
-            f"There are {len(preferred)} traces ({', '.join(preferred[:3])}, ...): give one of them at a time."
-        )
+        some = ", ".join(preferred[:3]) + (", …" if len(preferred) > 3 else "")
+        raise TraceError(f"There are {len(preferred)} traces ({some}): give one of them at a time.")
     return preferred[0]
 
 

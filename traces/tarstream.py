@@ -89,7 +89,8 @@ def _next_header(stream: BinaryIO, archive: str) -> tarfile.TarInfo | None:
     try:
         info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
     except tarfile.HeaderError as error:
-        raise TraceError(f"is not a readable tar archive ({error}): pack it again.", archive) from error
+        wanted = "give a .tar (.gz, .xz, .zst) or .zip of the trace's whole folder; real times come afterwards"
+        raise TraceError(f"is not a readable tar archive ({error}): {wanted}.", archive) from error
     if info.size < 0:
         raise TraceError("has a member of negative size: pack it again.", archive)
     return info

@@ -29,6 +29,15 @@ class StackChart:
     stacks: list[Stack]
     title: str
 
+    @property
+    def table(self) -> list[tuple[str, list[str]]]:
+        """Each bar's label with its share of every name in the legend, "0.0 %" where it has none."""
+        rows = []
+        for stack in self.stacks:
+            percents = {part.colour: part.percent for part in stack.parts}
+            rows.append((stack.label, [percents.get(colour, "0.0 %") for _, colour in self.names]))
+        return rows
+
 
 def stack_chart(title: str, names: Sequence[str], rows: Sequence[tuple[str, Mapping[str, float]]]) -> StackChart | None:
     """One bar per row, each scaled to its own total, parts in the order of ``names``; None without any value."""

@@ -85,6 +85,12 @@ def delta(fraction: Any) -> SafeString | str:
 
 
 @register.filter
+def change(fraction: Any) -> SafeString | str:
+    """A signed difference of which nobody can say whether it is good."""
+    return formats.MISSING if fraction in MISSING_VALUES else _titled(formats.signed_percent(fraction), f"{fraction}")
+
+
+@register.filter
 def when(moment: datetime | None) -> SafeString | str:
     if moment in MISSING_VALUES:
         return formats.MISSING

@@ -9,6 +9,7 @@ from django.shortcuts import render
 
 from cascade_site.charts.bars import BarInput, bar_chart
 from cascade_site.charts.scatter import Series, scatter_chart
+from cascade_site.charts.stack import stack_chart
 from cascade_site.formats import MISSING, duration, signed_percent
 from cascade_site.pages import page
 from cascade_site.tablerows import ColumnRows
@@ -16,6 +17,7 @@ from cascade_site.tables import Column, Table
 from runs.models import Run
 from runs.pages.compared import Comparison, Side, comparison_of, sims_of
 from runs.sides import Difference, matrix, matrix_by_name
+from sims.limiters import PLACES, Spent
 from sims.models import Sim
 from sims.shown import differing_names, software_rows, value_names, value_of
 from traces.models import TraceKernel
@@ -47,6 +49,10 @@ def compare(request: HttpRequest) -> HttpResponse:
         "differing_total": sum(1 for row in differences if row["differs"]),
         "many": len(differences) > MOST_OPEN,
         "bars": bar_chart("Time of all kernels", [_bar(compared, *row) for row in compared.rows]),
+        "limits": [(side, Spent(side.sim.spent)) for side in compared.sides if side.sim.spent],
+        "stack": stack_chart(
+            "Where the cycles went", PLACES, [(side.label, side.sim.spent) for side in compared.sides]
+        ),
         "scatter": scatter,
         "axis": axis,
         "table": table,
@@ -182,6 +188,7 @@ def _kernel_table(request: HttpRequest, compared: Comparison) -> Table:
         ]
     columns.append(Column("worst", "Largest", "percent", help="The largest difference of all sides"))
     make = matrix_by_name if by_name else matrix
+    beside = urlencode([("with", side.sim.id) for side in compared.others])
     rows = make(compared.names, compared.baseline.times, [side.times for side in compared.others], _threshold(request))
     return Table(
         request,
@@ -189,7 +196,7 @@ def _kernel_table(request: HttpRequest, compared: Comparison) -> Table:
         ColumnRows(rows),
         sort="-worst",
         title="comparison",
-        dress=None if by_name else lambda row: {"href": f"/sims/{sim_id}/kernels/{row['index']}"},
+        dress=None if by_name else lambda row: {"href": f"/sims/{sim_id}/kernels/{row['index']}?{beside}"},
     )
 
 

@@ -34,6 +34,8 @@ def summary(request: HttpRequest, run_id: str) -> HttpResponse:
     names = {sim.gpu_config: sim.config.get("name", sim.gpu_config) for sim in sims}
     rows = [_summary_row(run, sim, comparison["summary"].get(sim.gpu_config, {})) for sim in sims]
     finished = [row for row in rows if row["sim"].status == SimStatus.FINISHED]
+    reference = _reference(finished) if run.trace.gpu else None
+    _add_speedups(rows, reference)
     elsewhere = {row["sim"].gpu_config for row in rows if row["elsewhere"]}
     contributors = _contributors(comparison, elsewhere)
     spent = {sim.id: Spent(sim.spent) for sim in sims if sim.spent}
@@ -41,9 +43,11 @@ def summary(request: HttpRequest, run_id: str) -> HttpResponse:
         "answer": answer(
             {row["sim"].gpu_config: row["figures"] for row in finished}, names, run.trace.gpu, run.trace.real_ns
         ),
+        "preparing": _is_preparing(sims),
         "partial": any(sim.simulated_ns for sim in sims),
         "rows": rows,
-        "bars": _time_bars(run, finished),
+        "reference": names[reference["sim"].gpu_config] if reference else None,
+        "bars": _time_bars(run, finished, f"the {names[reference['sim'].gpu_config]}" if reference else "the real run"),
         "contributors": contributors,
         "any_error": any(group["share_of_error"] for group in contributors),
         "elsewhere": elsewhere,
@@ -56,13 +60,32 @@ def summary(request: HttpRequest, run_id: str) -> HttpResponse:
     return _render(request, run, "", context)
 
 
+def _is_preparing(sims: list[Sim]) -> bool:
+    """Whether the built-in simulator is at work and has not come to a first kernel anywhere."""
+    at_work = any(sim.status == SimStatus.RUNNING and sim.simulator == "builtin" for sim in sims)
+    return at_work and not any(sim.kernels_done or sim.progress.get("instructions_per_s") for sim in sims)
+
+
 def _summary_row(run: Run, sim: Sim, figures: dict[str, Any]) -> dict[str, Any]:
     """A sim with its figures. An error is one only on the GPU that the real times are of; elsewhere two times differ
     because the GPUs do."""
     elsewhere = is_other_gpu(run.trace.gpu, sim.config.get("name", ""))
-    real_ns, simulated_ns = figures.get("real_ns"), figures.get("simulated_ns")
-    speedup = real_ns / simulated_ns if real_ns and simulated_ns else None
-    return {"sim": sim, "figures": figures, "elsewhere": elsewhere, "speedup": speedup}
+    return {"sim": sim, "figures": figures, "elsewhere": elsewhere}
+
+
+def _reference(finished: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The row of the GPU that the trace was captured on, its config unchanged."""
+    here = (row for row in finished if not row["elsewhere"] and not row["sim"].label.is_changed)
+    return next((row for row in here if row["figures"].get("simulated_ns")), None)
+
+
+def _add_speedups(rows: list[dict[str, Any]], reference: dict[str, Any] | None) -> None:
+    """How much faster each is than the captured GPU in the same simulation, whose own error cancels out that way; than
+    the real run where that GPU was not simulated."""
+    for row in rows:
+        against_ns = reference["figures"]["simulated_ns"] if reference else row["figures"].get("real_ns")
+        simulated_ns = row["figures"].get("simulated_ns")
+        row["speedup"] = against_ns / simulated_ns if against_ns and simulated_ns else None
 
 
 def _real_ns(rows: list[dict[str, Any]]) -> float | None:
@@ -70,7 +93,7 @@ def _real_ns(rows: list[dict[str, Any]]) -> float | None:
     return next((row["figures"]["real_ns"] for row in rows if row["figures"].get("real_ns")), None)
 
 
-def _time_bars(run: Run, rows: list[dict[str, Any]]) -> Any:
+def _time_bars(run: Run, rows: list[dict[str, Any]], against: str) -> Any:
     real_ns, colours = _real_ns(rows), run.colours
     inputs = [BarInput("real run", real_ns, REAL)] if real_ns else []
     for row in rows:
@@ -78,7 +101,7 @@ def _time_bars(run: Run, rows: list[dict[str, Any]]) -> Any:
         error = figures.get("error")
         note = f"{signed_percent(error)} against real" if error is not None else ""
         if row["elsewhere"] and row["speedup"]:
-            note = f"{ratio(row['speedup'])} the real run's speed"
+            note = f"{ratio(row['speedup'])} as fast as {against}"
         inputs.append(
             BarInput(
                 sim.gpu_config,

@@ -74,11 +74,12 @@ def _kernel_table(request: HttpRequest, run: Run, configs: list[str], baseline: 
             Column(f"limiter{place}", "Limited by", "words", help=config, shown=alone, export_as=as_("limiter")),
         ]
     first_sim = next((sim.id for sim in run.sims.all()), None)
+    beside = "" if alone else f"?with={run.id}"
 
     def dress(row: dict[str, Any]) -> dict[str, Any]:
         return {
             "anchor": f"k{row['index']}",
-            "href": f"/sims/{first_sim}/kernels/{row['index']}",
+            "href": f"/sims/{first_sim}/kernels/{row['index']}{beside}",
             "css_class": "wanted" if str(row["index"]) == request.GET.get("index") else "",
         }
 

@@ -38,7 +38,8 @@ class Card:
 def run_new(request: HttpRequest) -> HttpResponse:
     trace_id = storable_text(request.POST.get("trace") or request.GET.get("trace") or "")
     if not trace_id:
-        return render(request, "runs/choose_trace.html", {"section": "runs", "traces": _ready_traces()})
+        context = {"section": "runs", "traces": _ready_traces(), "configs": request.GET.getlist("config")}
+        return render(request, "runs/choose_trace.html", context)
     trace = get_object_or_404(Trace, pk=trace_id)
     form = LaunchForm.from_query(request.POST if request.method == "POST" else _start(request))
     problems: dict[str, str] = {}
@@ -77,6 +78,7 @@ def _launch(request: HttpRequest, trace: Trace, form: LaunchForm, problems: dict
 
 
 def _context(request: HttpRequest, trace: Trace, form: LaunchForm, problems: dict[str, str]) -> dict[str, Any]:
+    GpuConfig.objects.follow_folders()
     cards = [_card(config, trace, form) for config in GpuConfig.objects.all()]
     changes: list[dict[str, Any]] = []
     try:

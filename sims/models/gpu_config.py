@@ -7,8 +7,12 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from sims.gpus import check, load_shipped, read_accelsim_config, spec_from_dict, spec_to_dict
+from sims.gpus import check, load_shipped, spec_from_dict, spec_to_dict
 from sims.gpus.spec import GpuSpec
+from sims.models.config_folders import ConfigFolders
+
+_folders: dict[str, ConfigFolders] = {}
+"""By ``CASCADE_ACCELSIM_CONFIGS``."""
 
 
 class Origin(models.TextChoices):
@@ -18,26 +22,27 @@ class Origin(models.TextChoices):
 
 
 class GpuConfigManager(models.Manager["GpuConfig"]):
-    def sync_from_files(self) -> list[str]:
+    def sync_from_files(self) -> dict[str, str]:
         """Bring the shipped configs and those of ``CASCADE_ACCELSIM_CONFIGS`` into the database.
 
         A folder's config replaces a shipped one of the same id; one that an operator has changed is left alone. Returns
-        one sentence for each folder that could not be read.
+        the folders that could not be read, each with the reason.
         """
         for spec in load_shipped().values():
             self._put(spec, Origin.SHIPPED, check(spec))
-        problems = []
+        _folders.clear()
+        return self.follow_folders()
+
+    def follow_folders(self) -> dict[str, str]:
+        """Bring in what is new or has changed in ``CASCADE_ACCELSIM_CONFIGS`` since this process looked last; returns
+        the folders that cannot be read, each with the reason."""
         root = settings.CASCADE_ACCELSIM_CONFIGS
-        for folder in sorted(Path(root).iterdir()) if root and Path(root).is_dir() else []:
-            if not (folder / "gpgpusim.config").exists():
-                continue
-            try:
-                report = read_accelsim_config(folder)
-            except ValueError as error:
-                problems.append(str(error))
-                continue
+        if not root:
+            return {}
+        folders = _folders.setdefault(root, ConfigFolders(Path(root)))
+        for report in folders.changed():
             self._put(report.spec, Origin.ACCELSIM, [*report.warnings, *check(report.spec)])
-        return problems
+        return folders.problems()
 
     def _put(self, spec: GpuSpec, origin: Origin, warnings: list[str]) -> None:
         values = {"spec": spec_to_dict(spec), "origin": origin, "warnings": warnings, "name": spec.name}

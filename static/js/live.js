@@ -38,7 +38,7 @@ const shown = {
   simulated: (element, sim) => { if (sim.simulated_ns != null) setText(element, duration(sim.simulated_ns)); },
   worker: (element, sim) => setText(element, sim.worker || "–"),
   detail: (element, sim) => setText(element, sim.detail || ""),
-  speed: (element, sim) => setText(element, sim.progress?.instructions_per_s ? `${si(sim.progress.instructions_per_s)} instructions/s` : "–"),
+  speed: (element, sim) => setText(element, sim.progress?.instructions_per_s ? `${si(sim.progress.instructions_per_s)} warp instructions/s` : "–"),
   left: (element, sim) => setText(element, sim.progress?.left_s != null && sim.status === "running" ? wall(sim.progress.left_s) : "–"),
   attempt: (element, sim) => setText(element, String(sim.attempt)),
 };
@@ -58,8 +58,14 @@ function runStatus() {
   return all.find((status) => status === "failed") || all.find((status) => status === "cancelled") || "finished";
 }
 
+function notePrepared(sim) {
+  if (!sim.kernels_done && !sim.progress?.instructions_per_s) return;
+  for (const element of document.querySelectorAll("[data-preparing]")) element.hidden = true;
+}
+
 function noteSim(sim) {
   statuses.set(sim.id, sim.status);
+  notePrepared(sim);
   showSim(sim);
   for (const element of document.querySelectorAll(`[data-run="${sim.run_id}"][data-field="status"]`)) setChip(element, runStatus());
 }
@@ -91,6 +97,7 @@ function follow(runId) {
       ended = true;
       source.close();
       setMark("paused", "ended");
+      for (const element of document.querySelectorAll("[data-while-live], [data-preparing]")) element.hidden = true;
       const note = document.querySelector("[data-when-ended]");
       if (note && page.dataset.wasLive) note.hidden = false;
     }

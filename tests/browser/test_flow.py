@@ -51,6 +51,15 @@ def test_progress_is_live_without_reloading(page: Page, site: Site) -> None:
     assert page.evaluate("window.neverReloaded")
 
 
+def test_what_only_a_running_run_has_goes_with_its_end(page: Page, site: Site) -> None:
+    run = flow.launch(site.web.http, "sample", options={"replay_seconds": 6})
+    page.goto(f"/runs/{run['id']}")
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    expect(page.get_by_text("The run has ended.")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Cancel")).to_be_hidden()
+    expect(page.get_by_text("The answer comes with the first sim")).to_be_hidden()
+
+
 def test_the_list_of_runs_counts_on_without_reloading(page: Page, site: Site) -> None:
     run = flow.launch(site.web.http, "sample", options={"replay_seconds": 6})
     page.goto("/runs")

@@ -35,10 +35,19 @@ def test_a_folder_is_taken_in() -> None:
     assert Trace.objects.get().status == "ready"
 
 
+def test_without_a_terminal_no_progress_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    run("ingest_trace", SAMPLE_RUN_DIRECTORY)
+    assert capsys.readouterr().err == ""
+
+
 def test_an_archive_is_taken_in(tmp_path: Path) -> None:
     archive = tmp_path / "x.tar.gz"
     archive.write_bytes(tar_of(sample_files()))
     assert json.loads(run("ingest_trace", archive, "--json", "--name", "given"))["id"] == "given"
+
+
+def test_a_list_of_kernels_stands_for_its_folder() -> None:
+    assert "6 kernels" in run("ingest_trace", SAMPLE_RUN_DIRECTORY / "traced/traces/kernelslist.g", "--name", "bare")
 
 
 def test_a_folder_can_be_read_where_it_is(storage: Path) -> None:

@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks
 
 from runs.models import Run
 from sims.failures import reason_of
-from sims.models import GpuConfig, Sim, SimFile
+from sims.models import GpuConfig, Sim, SimFile, SimKernel
 from sims.models.log import append_log
 from sims.models.states import Report
 from tests.pages.conftest import make_trace
@@ -194,13 +194,39 @@ def test_a_traces_files_go_when_its_row_is_gone_for_certain(
     assert not default_storage.exists(kept)
 
 
-def test_a_trace_with_runs_is_not_deleted(operator: Client, run: Run) -> None:
-    page = operator.post(f"/admin/traces/trace/{run.trace_id}/delete/", {"post": "yes"}).content.decode()
-    assert f"run {run.id}" in page
-    assert Trace.objects.filter(pk=run.trace_id).exists()
+def delete(operator: Client, path: str) -> None:
+    operator.post(f"/admin/{path}/delete/", {"post": "yes"})
 
 
-def test_an_ended_run_is_deleted_with_all_that_belongs_to_it(operator: Client, finished: Run) -> None:
-    operator.post(f"/admin/runs/run/{finished.id}/delete/", {"post": "yes"})
+def test_a_run_is_deleted_with_its_sims_and_their_kernels(operator: Client, finished: Run) -> None:
+    delete(operator, f"runs/run/{finished.id}")
     assert not Run.objects.exists()
-    assert not Sim.everything.exists()
+    assert not SimKernel.objects.exists()
+
+
+def test_before_a_run_is_deleted_what_goes_with_it_is_counted(operator: Client, finished: Run) -> None:
+    page = operator.get(f"/admin/runs/run/{finished.id}/delete/").content.decode()
+    assert "Sim kernels: 6" in " ".join(page.split())
+
+
+def test_several_runs_are_deleted_at_once(operator: Client, finished: Run) -> None:
+    choice = {"action": "delete_selected", "_selected_action": [finished.id], "post": "yes"}
+    operator.post("/admin/runs/run/", choice)
+    assert not Run.objects.exists()
+
+
+def test_a_run_that_is_at_work_is_not_deleted(operator: Client, run: Run) -> None:
+    delete(operator, f"runs/run/{run.id}")
+    assert Run.objects.exists()
+
+
+def test_a_trace_is_deleted_with_its_kernels(operator: Client) -> None:
+    trace = make_trace("unused")
+    delete(operator, f"traces/trace/{trace.id}")
+    assert not Trace.objects.exists()
+
+
+def test_a_trace_with_runs_is_not_deleted_and_names_them(operator: Client, finished: Run) -> None:
+    delete(operator, "traces/trace/decode")
+    assert Trace.objects.exists()
+    assert finished.id in operator.get("/admin/traces/trace/decode/delete/").content.decode()

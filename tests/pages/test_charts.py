@@ -64,6 +64,13 @@ def test_points_without_a_time_are_no_points() -> None:
     assert scatter_chart([series([0, 5, np.nan], [5, 0, 5])]) is None
 
 
+def test_a_stacks_shares_stand_under_their_names_in_the_table() -> None:
+    chart = stack_chart("spent", ("issue", "L2", "DRAM"), [("a", {"issue": 1, "DRAM": 3}), ("b", {"L2": 1, "DRAM": 1})])
+    assert chart is not None
+    assert [name for name, _ in chart.names] == ["issue", "L2", "DRAM"]
+    assert chart.table == [("a", ["25.0 %", "0.0 %", "75.0 %"]), ("b", ["0.0 %", "50.0 %", "50.0 %"])]
+
+
 def test_each_stack_is_scaled_to_its_own_total() -> None:
     chart = stack_chart("spent", ("L2", "DRAM"), [("a", {"L2": 1, "DRAM": 3}), ("b", {"L2": 100, "DRAM": 300})])
     assert chart is not None

@@ -127,3 +127,13 @@ def test_a_run_of_several_configs_is_compared_within_itself(browser: Client, fin
 
 def test_unknown_ids_lead_to_the_choice(browser: Client, finished: Run) -> None:
     assert "Choose two to twenty runs" in text_of(browser, {"run": "run-000000000000", "sim": "nonsense"})
+
+
+def test_what_limits_each_side_is_told(browser: Client, pair: tuple[Run, Run]) -> None:
+    for run, spent in zip(pair, ({"DRAM": 60, "issue": 40}, {"issue": 100}), strict=True):
+        run.sims.update(spent=spent)
+    page = text_of(browser, {"run": ids(pair)})
+    assert "before: issue 40.0 %, DRAM 60.0 %" in page
+    assert "the issue slots: the SMs are busy issuing instructions (100.0 % of the cycles)" in " ".join(
+        re.sub(r"<[^>]+>", "", page).split()
+    )

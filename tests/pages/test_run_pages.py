@@ -7,7 +7,7 @@ from django.test import Client
 
 from runs.launch import LaunchRequest, launch
 from runs.models import Run
-from sims.models import Sim, SimKernel
+from sims.models import GpuConfig, Sim, SimKernel
 from tests.pages.conftest import CONFIGS, finish, make_trace
 from traces.models import Trace
 
@@ -24,6 +24,15 @@ def test_each_tab_has_its_own_address(browser: Client, finished: Run, tab: str) 
 @pytest.mark.parametrize("tab", TABS)
 def test_a_run_without_results_says_what_comes_next(browser: Client, run: Run, tab: str) -> None:
     assert browser.get(f"/runs/{run.id}{tab}").status_code == 200
+
+
+@pytest.mark.parametrize(("kernels_done", "told"), [(0, True), (1, False)])
+def test_until_a_first_kernel_the_built_in_simulator_is_said_to_compile(
+    browser: Client, trace: Trace, kernels_done: int, told: bool
+) -> None:
+    run = launch(trace, LaunchRequest(CONFIGS, simulator="builtin"))
+    run.sims.update(status="running", kernels_done=kernels_done)
+    assert ("compiles its code" in browser.get(f"/runs/{run.id}").content.decode()) is told
 
 
 def test_the_summary_answers_in_one_sentence(browser: Client, finished: Run) -> None:
@@ -197,3 +206,46 @@ def test_ipc_is_shown_in_three_digits(browser: Client, finished: Run) -> None:
 
 def test_a_bandwidth_is_shown_in_whole_gigabytes(browser: Client) -> None:
     assert ">2,039</td>" in browser.get("/gpu-configs").content.decode()
+
+
+def test_many_remarks_about_a_config_take_no_more_than_a_count_in_the_table(browser: Client) -> None:
+    GpuConfig.objects.filter(pk="SM80_A100").update(warnings=["The first of them.", "The second one."])
+    assert (
+        '<td class="words"><a href="/gpu-configs/SM80_A100">2</a></td>' in browser.get("/gpu-configs").content.decode()
+    )
+    assert "The second one." in browser.get("/gpu-configs?format=csv").content.decode()
+
+
+def test_a_config_leads_to_a_run_on_it_of_any_trace(browser: Client, trace: Trace) -> None:
+    assert 'href="/runs/new?config=SM80_A100"' in browser.get("/gpu-configs/SM80_A100").content.decode()
+    chosen = browser.get("/runs/new?config=SM80_A100").content.decode()
+    assert '<input type="hidden" name="config" value="SM80_A100">' in chosen
+
+
+def test_a_run_that_has_ended_leads_to_where_it_is_deleted(
+    browser: Client, finished: Run, admin_client: Client
+) -> None:
+    address = f"/admin/runs/run/{finished.id}/delete/"
+    assert f'href="{address}"' in browser.get(f"/runs/{finished.id}").content.decode()
+    assert admin_client.get(address).status_code == 200
+
+
+def test_a_run_at_work_cannot_be_deleted(browser: Client, run: Run) -> None:
+    assert "/delete/" not in browser.get(f"/runs/{run.id}").content.decode()
+
+
+def test_a_speed_up_is_over_the_captured_gpu_in_the_same_simulation(browser: Client, trace: Trace) -> None:
+    run = launch(trace, LaunchRequest(CONFIGS, simulator="replay"))
+    finish(run, 2.0)
+    SimKernel.objects.filter(sim__run=run, sim__gpu_config="SM80_A100").update(simulated_ns=1000)
+    page = browser.get(f"/runs/{run.id}").content.decode()
+    assert "Time on the GeForce RTX 3070 over this one, both simulated" in page
+    assert "4.00× as fast as the GeForce RTX 3070" in page
+
+
+def test_a_speed_up_is_over_the_real_run_where_the_captured_gpu_was_not_simulated(
+    browser: Client, trace: Trace
+) -> None:
+    run = launch(trace, LaunchRequest(["SM80_A100"], simulator="replay"))
+    finish(run, 0.5)
+    assert "2.00× as fast as the real run" in browser.get(f"/runs/{run.id}").content.decode()

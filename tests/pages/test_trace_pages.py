@@ -56,6 +56,12 @@ def test_identical_launches_fold_away(browser: Client, trace: Trace) -> None:
     assert [row["index"] for row in rows] == [1, 2]
 
 
+def test_until_launches_are_counted_nothing_is_said_of_identical_ones(browser: Client, trace: Trace) -> None:
+    assert "being counted" in text_of(browser, "/traces/decode")
+    trace.kernels.update(instructions=5)
+    assert "being counted" not in text_of(browser, "/traces/decode")
+
+
 def test_steps_have_their_busy_time_and_their_span(browser: Client, trace: Trace) -> None:
     for index, start_ns in ((1, 0), (2, 2000), (3, 10_000)):
         trace.kernels.filter(index=index).update(step=0 if index < 3 else 1, phase="decode", start_ns=start_ns)
@@ -82,3 +88,9 @@ def test_its_runs_are_listed(browser: Client, finished: Run) -> None:
     page = text_of(browser, "/traces/decode")
     assert f"/runs/{finished.id}" in page
     assert '<a href="/traces/decode">' not in page
+
+
+def test_a_trace_leads_to_where_it_is_deleted(browser: Client, trace: Trace, admin_client: Client) -> None:
+    address = "/admin/traces/trace/decode/delete/"
+    assert f'href="{address}"' in text_of(browser, "/traces/decode")
+    assert admin_client.get(address).status_code == 200

@@ -64,6 +64,14 @@ def test_waiting_prints_a_table_of_the_ended_run(monkeypatch: pytest.MonkeyPatch
     assert "total" in table
 
 
+def test_without_a_terminal_waiting_draws_no_progress(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sims.tasks.simulate.delay", end_with(SimStatus.FINISHED))
+    launch_run("sample", CONFIG, "--simulator", "replay", "--wait")
+    assert capsys.readouterr().err == ""
+
+
 def test_waiting_for_a_run_that_fails_is_a_failure_with_its_reason(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,7 +94,7 @@ def end_with(status: SimStatus) -> Any:
         (["sample", CONFIG, "--set", "l2_bytes"], "NAME=VALUE"),
         (["sample", CONFIG, "--sweep", "core_clock_mhz="], "is no sweep"),
         (["sample", CONFIG, "--option", "exact"], "is no option"),
-        (["sample", CONFIG, "--option", "warp=9"], "is no option"),
+        (["sample", CONFIG, "--option", "warp=9"], "warp is no option"),
     ],
 )
 def test_what_cannot_be_launched_is_one_sentence(arguments: list[str], sentence: str) -> None:

@@ -55,7 +55,10 @@ class Command(DatabaseCommand):
             raise CommandError(f"There is no trace '{trace}'; ingest it with ingest_trace first.")
         try:
             run = launch(found, request_from(options))
-        except (LaunchError, TraceNotReadyError, OverrideError, ValueError) as error:
+        except LaunchError as error:
+            option = error.field.removeprefix("options.")
+            raise CommandError(f"{option} {error}" if option != error.field else str(error)) from None
+        except (TraceNotReadyError, OverrideError, ValueError) as error:
             raise CommandError(str(error)) from None
         if not wait:
             self._print(run, json)

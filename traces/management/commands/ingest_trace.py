@@ -13,6 +13,7 @@ from cascade_site.commands import DatabaseCommand
 from cascade_site.serializing import to_json
 from traces.ingest import IngestError, TraceExistsError, Wishes, ingest_archive, ingest_folder
 from traces.models import Trace
+from traces.rundir import is_list_name
 from traces.serializers import TraceSerializer
 from traces.times import TimesError, TimesReport, read_times
 
@@ -21,7 +22,7 @@ class Command(DatabaseCommand):
     help = "Ingest a run directory or a bare Accel-Sim trace: a folder, or a .tar, .tar.gz, .tar.xz, .tar.zst or .zip."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("path", metavar="PATH", type=Path, help="the folder or archive")
+        parser.add_argument("path", metavar="PATH", type=Path, help="the folder, its kernelslist.g, or an archive")
         parser.add_argument("--name", help="the trace's id; without it the run's own name, else the folder's")
         parser.add_argument("--times", metavar="FILE", type=Path, help="real kernel times, from any profiler we read")
         parser.add_argument("--replace", action="store_true", help="replace a trace of the same name")
@@ -65,6 +66,8 @@ def _read_times(path: Path | None) -> TimesReport | None:
 
 
 def _ingest(path: Path, wishes: Wishes, in_place: bool) -> Trace:
+    if path.is_file() and is_list_name(path.name):
+        path = path.parent
     if path.is_dir():
         return ingest_folder(path, wishes, in_place=in_place)
     if in_place:
@@ -74,7 +77,7 @@ def _ingest(path: Path, wishes: Wishes, in_place: bool) -> Trace:
 
 
 class _Bar:
-    """A progress bar that appears with the first byte."""
+    """A progress bar that appears with the first byte, on a terminal."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
@@ -84,7 +87,7 @@ class _Bar:
         if self._quiet:
             return
         if self._bar is None:
-            self._bar = tqdm(total=total, unit="B", unit_scale=True, desc="storing", leave=False)
+            self._bar = tqdm(total=total, unit="B", unit_scale=True, desc="storing", leave=False, disable=None)
         self._bar.update(done - self._bar.n)
 
     def close(self) -> None:
