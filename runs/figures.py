@@ -74,8 +74,8 @@ def _wall_s(sim: dict[str, Any]) -> float:
 
 
 def _closest(gpu: str | None, sims: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    compared = [sim for sim in sims if sim["error"] is not None and not is_other_gpu(gpu, sim["config__name"] or "")]
-    return min(compared, key=lambda sim: abs(sim["error"]), default=None)
+    here = (sim for sim in sims if not is_other_gpu(gpu, sim["config__name"] or "", sim["gpu_config"]))
+    return min((sim for sim in here if sim["error"] is not None), key=lambda sim: abs(sim["error"]), default=None)
 
 
 def _agreement(run: "Run", sim_id: str) -> tuple[float | None, float | None]:

@@ -108,7 +108,7 @@ def _traced_names(sim: Sim) -> Iterator[str]:
 def against_real(sim: Sim, error: float | None) -> dict[str, Any]:
     """How far a simulated time is off the real one; on another GPU than the real one's, how much faster it is."""
     gpu = sim.run.trace.gpu
-    elsewhere = is_other_gpu(gpu, sim.config.get("name", ""))
+    elsewhere = is_other_gpu(gpu, sim.config.get("name", ""), sim.gpu_config)
     speedup = 1 / (1 + error) if elsewhere and error is not None and error > -1 else None
     return {"error": None if elsewhere else error, "speedup": speedup, "gpu": gpu}
 

@@ -27,7 +27,7 @@ class Side:
     @property
     def error(self) -> float | None:
         """Against the real times, if these are of its GPU."""
-        elsewhere = is_other_gpu(self.sim.run.trace.gpu, self.sim.config.get("name", ""))
+        elsewhere = is_other_gpu(self.sim.run.trace.gpu, self.sim.config.get("name", ""), self.sim.gpu_config)
         return None if elsewhere else self.sim.error
 
 

@@ -69,13 +69,13 @@ def _is_preparing(sims: list[Sim]) -> bool:
 def _summary_row(run: Run, sim: Sim, figures: dict[str, Any]) -> dict[str, Any]:
     """A sim with its figures. An error is one only on the GPU that the real times are of; elsewhere two times differ
     because the GPUs do."""
-    elsewhere = is_other_gpu(run.trace.gpu, sim.config.get("name", ""))
+    elsewhere = is_other_gpu(run.trace.gpu, sim.config.get("name", ""), sim.gpu_config)
     return {"sim": sim, "figures": figures, "elsewhere": elsewhere}
 
 
 def _reference(finished: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The row of the GPU that the trace was captured on, its config unchanged."""
-    here = (row for row in finished if not row["elsewhere"] and not row["sim"].label.is_changed)
+    """The row of the GPU that the trace was captured on."""
+    here = (row for row in finished if not row["elsewhere"])
     return next((row for row in here if row["figures"].get("simulated_ns")), None)
 
 

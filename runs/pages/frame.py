@@ -47,4 +47,4 @@ def render_tab(request: HttpRequest, run: Run, tab: str, context: dict[str, Any]
 def configs_elsewhere(run: Run) -> set[str]:
     """The run's configs of another GPU than the real times are of: there a difference from real is no error."""
     named = Sim.objects.filter(run=run).values_list("gpu_config", "config__name")
-    return {config for config, name in named if is_other_gpu(run.trace.gpu, name or "")}
+    return {config for config, name in named if is_other_gpu(run.trace.gpu, name or "", config)}

@@ -2,6 +2,8 @@
 
 import re
 
+from cascade_site.config_label import ConfigLabel
+
 _MEMORY_SIZE = re.compile(r"\b\d+\s*gb\b")
 _FAMILY = re.compile(r"(rtx|gtx)(?=\d)")
 _VARIANTS = frozenset({"ti", "super", "laptop", "mobile"})
@@ -16,10 +18,11 @@ def is_captured_gpu(gpu: str | None, config_name: str) -> bool:
     return bool(models & found) and (wanted & _VARIANTS) == (found & _VARIANTS)
 
 
-def is_other_gpu(gpu: str | None, config_name: str) -> bool:
-    """Whether a config is known not to describe a trace's GPU: what it differs from the real times by is then how much
-    faster or slower the GPU is, and no error."""
-    return bool(gpu) and not is_captured_gpu(gpu, config_name)
+def is_other_gpu(gpu: str | None, config_name: str, label: str) -> bool:
+    """Whether a run's config is known not to describe the trace's GPU: what it differs from the real times by is then how
+    much faster or slower the GPU is, and no error. With other values (``label`` tells) a config describes a GPU that is
+    nowhere."""
+    return bool(gpu) and (ConfigLabel.of(label).is_changed or not is_captured_gpu(gpu, config_name))
 
 
 def _words(name: str) -> set[str]:

@@ -181,6 +181,16 @@ def test_without_the_captured_gpu_no_kernel_is_said_to_make_an_error(browser: Cl
     assert "Of the error" not in page
 
 
+def test_a_config_of_the_captured_gpu_with_other_values_makes_no_error(browser: Client, trace: Trace) -> None:
+    run = launch(trace, LaunchRequest([CONFIGS[0]], simulator="replay", overrides={"sms": 20}))
+    finish(run)
+    run.refresh_from_db()
+    assert run.error is None
+    page = browser.get(f"/sims/{run.sims.get().id}").content.decode()
+    assert "% ↑" not in page
+    assert "0.909×" in page
+
+
 def test_without_real_times_there_is_no_column_for_what_they_would_tell(browser: Client, finished: Run) -> None:
     finished.trace.kernels.update(real_ns=None)
     Trace.objects.update(real_ns=None)
