@@ -7,22 +7,13 @@ from typing import Any, Self
 from django.http import QueryDict
 
 from runs.launch import LaunchRequest
+from sims.gpus import value_of_text, values_of_text
 
 SIMULATORS = ("auto", "builtin", "accelsim", "replay")
 L2_CHOICES = ("chain", "cold", "warm")
 GAPS_CHOICES = ("kept", "closed")
 FIELDS = frozenset({"exact", "l2", "representatives", "shards", "gaps"})
 """The options that the page has a field for."""
-
-
-def _value(text: str) -> Any:
-    """A number where the text is one."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _text(value: Any) -> str:
@@ -49,7 +40,7 @@ class LaunchForm:
     set_text: str = ""
     """``name=value`` lines."""
     sweep_text: str = ""
-    """``name=v1,v2,…`` lines."""
+    """``name=v1,v2,…`` or ``name=first:last:step`` lines."""
     exact: bool = False
     l2: str = "chain"
     representatives: bool = False
@@ -115,14 +106,11 @@ class LaunchForm:
 
     @property
     def overrides(self) -> dict[str, Any]:
-        return {name: _value(value) for name, value in self._pairs(self.set_text).items()}
+        return {name: value_of_text(value) for name, value in self._pairs(self.set_text).items()}
 
     @property
     def sweep(self) -> dict[str, list[Any]]:
-        return {
-            name: [_value(part.strip()) for part in value.split(",") if part.strip()]
-            for name, value in self._pairs(self.sweep_text).items()
-        }
+        return {name: values_of_text(value) for name, value in self._pairs(self.sweep_text).items()}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -130,7 +118,7 @@ class LaunchForm:
             "exact": self.exact,
             "l2": self.l2 if self.l2 != "chain" else None,
             "representatives": self.representatives,
-            "shards": _value(self.shards),
+            "shards": value_of_text(self.shards),
             "gaps": self.gaps if self.gaps != "kept" else None,
         }
         return self.further | {name: value for name, value in chosen.items() if value}

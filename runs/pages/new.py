@@ -14,6 +14,7 @@ from cascade_site.pages import page
 from runs.body import LaunchForm, launch_body
 from runs.launch import LaunchError, TraceNotReadyError, launch_once
 from runs.models import Run, RunStatus
+from runs.variants import variants
 from sims.gpus import OverrideError, apply_overrides, is_captured_gpu
 from sims.gpus.serial import spec_to_dict
 from sims.gpus.spec import GpuSpec
@@ -115,7 +116,8 @@ def _card(config: GpuConfig, trace: Trace, form: LaunchForm) -> Card:
 
 
 def _already(trace: Trace, form: LaunchForm) -> list[Run]:
-    """Finished runs of the same trace with the same request: their answer is there already."""
+    """Finished runs of the same trace with the same request, of configs that are still as they were then: their answer
+    is there already."""
     if not form.gpu_configs:
         return []
     wanted = launch_body(trace.id, form)
@@ -127,7 +129,17 @@ def _already(trace: Trace, form: LaunchForm) -> list[Run]:
         kept["gpu_configs"] = sorted(kept.get("gpu_configs", []))
         return kept
 
-    return [run for run in finished if essence(run.request) == essence(wanted)][:3]
+    alike = [run for run in finished if essence(run.request) == essence(wanted)]
+    return [run for run in alike[:3] if dict(run.sims.values_list("gpu_config", "config")) == _configs_now(form)]
+
+
+def _configs_now(form: LaunchForm) -> dict[str, dict[str, Any]]:
+    """What each sim of the run would be given, by its label; nothing where that cannot be."""
+    specs = {config.id: config.as_spec for config in GpuConfig.objects.filter(pk__in=form.gpu_configs)}
+    try:
+        return {variant.label: spec_to_dict(variant.spec) for variant in variants(specs, form.overrides, form.sweep)}
+    except OverrideError:
+        return {}
 
 
 def _sim_s(trace: Trace) -> float | None:

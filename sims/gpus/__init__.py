@@ -10,10 +10,12 @@ from sims.gpus.shipped import load_shipped
 from sims.gpus.spec import GpuSpec, UnitTiming
 from sims.gpus.support import unsupported, unsupported_options
 from sims.gpus.writer import to_accelsim_options
+from sims.gpus.written import value_of_text, values_of_text
 
 __all__ = [
     "ConfigError", "ConfigReport", "Difference", "GpuSpec", "OverrideError", "SpecError", "UnitTiming",
     "apply_overrides", "bandwidth_deviation", "check", "diff",
     "is_captured_gpu", "is_other_gpu", "load_shipped", "parse_override", "read_accelsim_config",
     "read_accelsim_text", "spec_from_dict", "spec_to_dict", "to_accelsim_options", "unsupported", "unsupported_options",
+    "value_of_text", "values_of_text",
 ]  # fmt: skip

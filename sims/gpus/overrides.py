@@ -7,6 +7,7 @@ from typing import Any
 
 from sims.gpus.limits import FIELD_RULES, SCHEDULERS, SET_INDEX_FUNCTIONS, UNIT_CLASSES, problem_of, problems_of
 from sims.gpus.spec import LINE_BYTES, GpuSpec, UnitTiming
+from sims.gpus.written import value_of_text
 
 DERIVED = {
     "l2_bytes": "the whole L2's capacity in bytes; changes l2_ways",
@@ -31,11 +32,11 @@ class OverrideError(ValueError):
 
 
 def parse_override(text: str) -> tuple[str, Any]:
-    """``l2_bytes=8388608`` -> ``("l2_bytes", 8388608)``; ``units.tensor=16,16`` is latency, initiation interval."""
+    """``l2_bytes=8M`` -> ``("l2_bytes", 8388608)``; ``units.tensor=16,16`` is latency, initiation interval."""
     name, equals, value = text.partition("=")
     name, value = name.strip(), value.strip()
     if not equals or not name or not value:
-        raise OverrideError(f"{text!r} is no override: write NAME=VALUE, as in l2_bytes=8388608.")
+        raise OverrideError(f"{text!r} is no override: write NAME=VALUE, as in l2_bytes=8M.")
     _check_name(name)
     return name, _parse_value(name, value)
 
@@ -112,12 +113,13 @@ def _parse_value(name: str, text: str) -> Any:
     kind = "float" if name == "memory_bandwidth_gbs" else "int" if name in DERIVED else FIELD_RULES[name].kind
     if kind == "bool":
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
-    if kind == "int" and re.fullmatch(r"-?\d+", text):
-        return int(text)
+    number = value_of_text(text)
+    if kind == "int" and isinstance(number, int):
+        return number
     if kind == "ints" and re.fullmatch(r"\d+(,\d+)*", text):
         return tuple(int(part) for part in text.split(","))
-    if kind == "float" and re.fullmatch(r"-?\d+(\.\d*)?([eE][+-]?\d+)?", text):
-        return float(text)
+    if kind == "float" and isinstance(number, int | float):
+        return float(number)
     return text
 
 

@@ -8,6 +8,8 @@ from django.test import Client
 
 from runs.body import LaunchForm, launch_body
 from runs.models import Run
+from sims.models import GpuConfig
+from tests.pages.conftest import finish
 from traces.models import Trace
 
 FORM = {"config": ["SM86_RTX3070", "SM80_A100"], "simulator": "replay", "launch": "1", "key": "k1"}
@@ -86,12 +88,26 @@ def test_a_what_if_that_cannot_be_is_said_at_its_field(browser: Client, trace: T
 
 
 def test_it_says_when_the_same_was_computed_already(browser: Client, trace: Trace) -> None:
-    from tests.pages.conftest import finish
-
     browser.post("/runs/new", {"trace": trace.id, **FORM})
     finish(Run.objects.get())
     page = browser.get("/runs/new", {"trace": trace.id, **{k: v for k, v in FORM.items() if k != "launch"}})
     assert "Already computed" in page.content.decode()
+
+
+def test_what_was_computed_of_a_config_that_is_another_now_is_not_the_same(browser: Client, trace: Trace) -> None:
+    browser.post("/runs/new", {"trace": trace.id, **FORM})
+    finish(Run.objects.get())
+    for config in GpuConfig.objects.filter(pk__in=FORM["config"]):
+        config.spec |= {"sms": 7}
+        config.save()
+    page = browser.get("/runs/new", {"trace": trace.id, **{k: v for k, v in FORM.items() if k != "launch"}})
+    assert "Already computed" not in page.content.decode()
+
+
+def test_sizes_and_ranges_are_written_as_people_do(browser: Client, trace: Trace) -> None:
+    sweep = "sms=20:60:20\nl2_bytes=20M,40M"
+    browser.post("/runs/new", {"trace": trace.id, "config": ["SM80_A100"], "sweep": sweep, "launch": "1"})
+    assert Run.objects.get().request["sweep"] == {"sms": [20, 40, 60], "l2_bytes": [20 << 20, 40 << 20]}
 
 
 def test_a_wrong_value_is_told_at_its_own_field(browser: Client, trace: Trace) -> None:

@@ -13,7 +13,7 @@ from runs.launch import LaunchError, LaunchRequest, TraceNotReadyError, launch
 from runs.models import Run, RunStatus
 from runs.reading import comparison_of
 from runs.serializers import RunSerializer
-from sims.gpus import OverrideError, parse_override
+from sims.gpus import OverrideError, parse_override, values_of_text
 from sims.simulators.registry import AUTO, NAMES
 from traces.models import Trace
 
@@ -35,7 +35,11 @@ class Command(DatabaseCommand):
             help="change a config value, for example l2_bytes=8388608",
         )
         parser.add_argument(
-            "--sweep", action="append", default=[], metavar="K=V1,V2", help="try several values of a config value"
+            "--sweep",
+            action="append",
+            default=[],
+            metavar="K=V1,V2",
+            help="try several values of a config value; FIRST:LAST:STEP is a range",
         )
         parser.add_argument(
             "--option",
@@ -100,8 +104,8 @@ def request_from(options: dict[str, Any]) -> LaunchRequest:
 def _sweep(text: str) -> tuple[str, list[Any]]:
     name, separator, values = text.partition("=")
     if not separator or not values:
-        raise ValueError(f"'{text}' is no sweep: write for example l2_bytes=4194304,8388608.")
-    return name, [parse_override(f"{name}={value}")[1] for value in values.split(",")]
+        raise ValueError(f"'{text}' is no sweep: write for example l2_bytes=4M,8M or sms=20:80:20.")
+    return name, [parse_override(f"{name}={value}")[1] for value in values_of_text(values)]
 
 
 def _option(text: str) -> tuple[str, Any]:
