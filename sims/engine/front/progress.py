@@ -45,7 +45,7 @@ class ProgressMeter:
     ) -> None:
         self._on_progress = on_progress
         self._clock = clock
-        self._started = clock()
+        self._started = self._working_since = clock()
         self._total_weight = max(1, sum(launch.weight for launch in launches))
         self._kernels_total = len(launches)
         self._done_weight = 0
@@ -67,8 +67,12 @@ class ProgressMeter:
         self._tell(launch, name, 0.0, self._instructions)
 
     def _tell(self, launch: Launch, name: str, kernel_share: float, instructions: int) -> None:
-        seconds = self._clock() - self._started
+        now = self._clock()
         share = min(1.0, (self._done_weight + kernel_share * launch.weight) / self._total_weight)
+        if share == 0 and instructions == 0:
+            # So far it has compiled: what that takes says nothing of the speed, nor of the rest.
+            self._working_since = now
+        working_s = now - self._working_since
         self._on_progress(
             SimulationProgress(
                 kernel=launch.index,
@@ -78,8 +82,8 @@ class ProgressMeter:
                 kernel_share=kernel_share,
                 share=share,
                 instructions=instructions,
-                instructions_per_s=instructions / seconds if seconds > 0 else 0.0,
-                seconds=seconds,
-                seconds_left=seconds * (1 - share) / share if share > 0 else None,
+                instructions_per_s=instructions / working_s if working_s > 0 else 0.0,
+                seconds=now - self._started,
+                seconds_left=working_s * (1 - share) / share if share > 0 else None,
             )
         )
