@@ -52,6 +52,8 @@ def issue_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
         if not candidates and not membars:
             sm.awake_schedulers &= ~np.uint8(1 << subcore)
         membars = _membars_over(sm, membars)
+        # Out before anything issues: what a warp issues when its MEMBAR has ended may be the next one.
+        sm.membars &= ~membars
         while candidates:
             warp = choose(gpu, sm, subcore, candidates)
             pipe = sm.warp_pipe[warp]
@@ -66,9 +68,9 @@ def issue_cycle(gpu: Record, trace: Trace, sm: Record, now: int) -> None:
             break
         if membars:
             # A MEMBAR ends, and empties the L1, when the scheduler looks at its warp.
-            membars &= looked_at(gpu, last, chosen)
-            sm.membars &= ~membars
-            if membars:
+            ended = membars & looked_at(gpu, last, chosen)
+            sm.membars |= membars & ~ended
+            if ended:
                 l1.end_membar(gpu, sm)
 
 

@@ -21,7 +21,7 @@ from sims.engine.jit import Record, Table, compiled
 from sims.engine.machine import new_sms
 from sims.engine.memory import Memory, new_memory
 from sims.engine.packets import ATOMIC, BYPASS_LOAD, LOAD, STORE
-from sims.engine.parameters import parameters_of
+from sims.engine.parameters import MAX_WARPS, parameters_of
 from sims.engine.pointers import bundle, rows, struct
 from sims.engine.program import CtaChunk
 from sims.engine.running import LAUNCH
@@ -109,6 +109,10 @@ class Compiled:
             for w in live
             if int(sm["cta_used"]) >> int(sm["warp_slot"][w]) & 1
         }
+
+    def at_membar(self) -> set[int]:
+        """Slots of the warps whose MEMBAR has not ended."""
+        return {slot for slot in range(MAX_WARPS) if int(self.sm["membars"]) >> slot & 1}
 
     def requests(self) -> list[int]:
         """Packets in the SM's request buffer, oldest first."""
@@ -275,6 +279,7 @@ def test_an_sm_does_in_every_cycle_what_its_twin_does(
         twin.cycle(now)
         progress = {warp.slot: (len(warp.operations) - warp.next, warp.buffered) for warp in twin.warps.values()}
         assert engine.progress() == progress, now
+        assert engine.at_membar() == {warp.slot for warp in twin.warps.values() if warp.waits_for == "membar"}, now
         requests = [(request.kind, request.address, request.mask) for request in twin.loadstore.requests]
         assert [engine.describe(index) for index in engine.requests()] == requests, now
         if requests and random.random() < speed:
