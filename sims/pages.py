@@ -16,7 +16,7 @@ from cascade_site.colours import colours_by_config
 from cascade_site.fields import storable_text
 from cascade_site.pages import page
 from cascade_site.tables import Column, Table
-from sims.gpus import is_other_gpu, spec_from_dict
+from sims.gpus import spec_from_dict
 from sims.limiters import PLACES, Spent
 from sims.models import GpuConfig, Sim
 from sims.models.gpu_config import Origin
@@ -108,7 +108,7 @@ def _traced_names(sim: Sim) -> Iterator[str]:
 def against_real(sim: Sim, error: float | None) -> dict[str, Any]:
     """How far a simulated time is off the real one; on another GPU than the real one's, how much faster it is."""
     gpu = sim.run.trace.gpu
-    elsewhere = is_other_gpu(gpu, sim.config.get("name", ""), sim.gpu_config)
+    elsewhere = sim.is_of_other_gpu
     speedup = 1 / (1 + error) if elsewhere and error is not None and error > -1 else None
     return {"error": None if elsewhere else error, "speedup": speedup, "gpu": gpu}
 

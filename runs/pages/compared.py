@@ -8,7 +8,6 @@ from django.http import HttpRequest
 from cascade_site.colours import colours_of
 from cascade_site.fields import storable_text
 from runs.sides import Difference, Times, difference
-from sims.gpus import is_other_gpu
 from sims.models import Sim, SimKernel
 
 MOST_RUNS = 20
@@ -27,8 +26,7 @@ class Side:
     @property
     def error(self) -> float | None:
         """Against the real times, if these are of its GPU."""
-        elsewhere = is_other_gpu(self.sim.run.trace.gpu, self.sim.config.get("name", ""), self.sim.gpu_config)
-        return None if elsewhere else self.sim.error
+        return None if self.sim.is_of_other_gpu else self.sim.error
 
 
 @dataclass

@@ -19,7 +19,6 @@ from runs.models import Run
 from runs.pages.frame import render_tab as _render
 from runs.pages.frame import run_of as _run
 from runs.reading import overview_json_of
-from sims.gpus import is_other_gpu
 from sims.limiters import PLACES, Spent
 from sims.models import Sim, SimStatus
 
@@ -32,7 +31,7 @@ def summary(request: HttpRequest, run_id: str) -> HttpResponse:
     comparison = json.loads(bodies.whole(run, "overview", overview_json_of))
     sims = list(Sim.objects.filter(run=run).order_by("position"))
     names = {sim.gpu_config: sim.config.get("name", sim.gpu_config) for sim in sims}
-    rows = [_summary_row(run, sim, comparison["summary"].get(sim.gpu_config, {})) for sim in sims]
+    rows = [_summary_row(sim, comparison["summary"].get(sim.gpu_config, {})) for sim in sims]
     finished = [row for row in rows if row["sim"].status == SimStatus.FINISHED]
     reference = _reference(finished) if run.trace.gpu else None
     _add_speedups(rows, reference)
@@ -66,11 +65,10 @@ def _is_preparing(sims: list[Sim]) -> bool:
     return at_work and not any(sim.kernels_done or sim.progress.get("instructions_per_s") for sim in sims)
 
 
-def _summary_row(run: Run, sim: Sim, figures: dict[str, Any]) -> dict[str, Any]:
+def _summary_row(sim: Sim, figures: dict[str, Any]) -> dict[str, Any]:
     """A sim with its figures. An error is one only on the GPU that the real times are of; elsewhere two times differ
     because the GPUs do."""
-    elsewhere = is_other_gpu(run.trace.gpu, sim.config.get("name", ""), sim.gpu_config)
-    return {"sim": sim, "figures": figures, "elsewhere": elsewhere}
+    return {"sim": sim, "figures": figures, "elsewhere": sim.is_of_other_gpu}
 
 
 def _reference(finished: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -17,6 +17,7 @@ from django.utils import timezone
 from cascade_site import ids
 from cascade_site.config_label import ConfigLabel
 from runs.models import Run
+from sims.gpus import is_other_gpu
 from sims.models.queries import SimQuerySet, WholeSims
 from sims.models.states import ENDED, ORDER, STARTED, Report, SimStatus
 
@@ -124,6 +125,11 @@ class Sim(models.Model):
     def label(self) -> ConfigLabel:
         """What its run calls its config, taken apart."""
         return ConfigLabel.of(self.gpu_config)
+
+    @property
+    def is_of_other_gpu(self) -> bool:
+        """Whether it simulates another GPU than the real times are of: what it differs from these by is no error."""
+        return is_other_gpu(self.run.trace.gpu, self.config.get("name", ""), self.gpu_config)
 
     @property
     def has_ended(self) -> bool:
