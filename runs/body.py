@@ -106,11 +106,11 @@ class LaunchForm:
 
     @property
     def overrides(self) -> dict[str, Any]:
-        return {name: value_of_text(value) for name, value in self._pairs(self.set_text).items()}
+        return {name: value_of_text(name, value) for name, value in self._pairs(self.set_text).items()}
 
     @property
     def sweep(self) -> dict[str, list[Any]]:
-        return {name: values_of_text(value) for name, value in self._pairs(self.sweep_text).items()}
+        return {name: values_of_text(name, value) for name, value in self._pairs(self.sweep_text).items()}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class LaunchForm:
             "exact": self.exact,
             "l2": self.l2 if self.l2 != "chain" else None,
             "representatives": self.representatives,
-            "shards": value_of_text(self.shards),
+            "shards": value_of_text("shards", self.shards),
             "gaps": self.gaps if self.gaps != "kept" else None,
         }
         return self.further | {name: value for name, value in chosen.items() if value}

@@ -2,7 +2,7 @@
 
 Threads that work on one kernel wait for each other thousands of times a second (see team.py). Beside other programs on the same
 cores, the one that is waited for has often lost its core for milliseconds, and several threads take longer than one: beside one
-busy process on two cores 1.8 times as long as alone. How often a core was taken from this process is known to the operating
+busy process on two cores 1.6 to 2.5 times as long. How often a core was taken from this process is known to the operating
 system (getrusage(2), ``ru_nivcsw``). With two threads on two cores it was 50 to 150 times a second when nobody else was there,
 and 560 to 1,900 times beside a busy process, even one that only asks for idle cores.
 """

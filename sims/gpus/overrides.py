@@ -113,7 +113,7 @@ def _parse_value(name: str, text: str) -> Any:
     kind = "float" if name == "memory_bandwidth_gbs" else "int" if name in DERIVED else FIELD_RULES[name].kind
     if kind == "bool":
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
-    number = value_of_text(text)
+    number = value_of_text(name, text)
     if kind == "int" and isinstance(number, int):
         return number
     if kind == "ints" and re.fullmatch(r"\d+(,\d+)*", text):

@@ -105,7 +105,7 @@ def _sweep(text: str) -> tuple[str, list[Any]]:
     name, separator, values = text.partition("=")
     if not separator or not values:
         raise ValueError(f"'{text}' is no sweep: write for example l2_bytes=4M,8M or sms=20:80:20.")
-    return name, [parse_override(f"{name}={value}")[1] for value in values_of_text(values)]
+    return name, [parse_override(f"{name}={value}")[1] for value in values_of_text(name, values)]
 
 
 def _option(text: str) -> tuple[str, Any]:
